@@ -1,0 +1,65 @@
+# Every target sets up what it needs; the first run takes a few minutes, later ones start at once.
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast test-spark fmt lint types check bench kill versions clean
+.DELETE_ON_ERROR:
+
+export PYTHON
+
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+SOURCES := src tests $(wildcard examples benchmarks)
+INSTALLED := .venv/.installed
+JAVA := .venv/.java
+
+help: ## show this list
+	@echo "Penstock: make <target> [ARGS='options for the tool']"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+demo: $(JAVA) ## run the main job: out-of-order trades on Spark, checked against plain Python
+	$(BIN)/python examples/trades.py $(ARGS)
+
+test: $(JAVA) ## run all tests
+	$(PYTEST) $(ARGS)
+
+test-fast: $(INSTALLED) ## run the tests that need no Spark
+	$(PYTEST) -m "not spark and not soak" $(ARGS)
+
+test-spark: $(JAVA) ## run the tests that need Spark
+	$(PYTEST) -m "spark and not soak" $(ARGS)
+
+fmt: $(INSTALLED) ## format the code and sort its imports
+	$(BIN)/ruff check --quiet --select I --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+lint: $(INSTALLED) ## check style and format
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+
+types: $(INSTALLED) ## check types
+	$(BIN)/mypy
+
+check: lint types ## check style, types, layers, sizes and documents (no test run)
+	$(PYTEST) tests/tidy $(ARGS)
+
+bench: $(JAVA) ## measure speed and memory
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+kill: $(JAVA) ## long runs with random kills, against an oracle
+	$(PYTEST) -m soak --timeout 7200 $(ARGS)
+
+versions: $(JAVA) ## print the versions of everything that matters
+	@$(BIN)/python --version
+	@"$$(scripts/java_home)/bin/java" -version
+	@$(BIN)/python -m pip list --disable-pip-version-check
+
+clean: ## remove caches and build results (delete .venv yourself for a fresh set-up)
+	rm -rf build dist artifacts spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests $(wildcard examples benchmarks scripts) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml scripts/bootstrap
+	@scripts/bootstrap
+	@touch $@
+
+$(JAVA): $(INSTALLED) scripts/bootstrap_java scripts/java_home
+	@scripts/bootstrap_java
+	@touch $@

@@ -1,0 +1,106 @@
+"""The seal of a version: one small file that says which state, source positions and sink output are final.
+
+A batch is final at the moment its seal is in place, not before and not later. A task of version N reads the seal of
+N-1 to know what to start from; a batch that finds its own seal was finished by a process that died, and only
+has its sinks published again.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.errors import CheckpointError
+from penstock.runtime.report import Report, SubtaskEntry
+from penstock.runtime.rows import dumps
+from penstock.runtime.timestamps import slowest
+from penstock.state.versions import EMPTY, StateFile, StateVersion
+
+_MAGIC = b"PNSEAL01"
+
+
+@dataclass
+class Seal:
+    """Everything that is final after a version."""
+
+    version: int = -1
+    entries: dict[tuple[str, int], SubtaskEntry] = field(default_factory=dict)
+    committables: dict[str, list[Any]] = field(default_factory=dict)
+
+    def entry(self, vertex_uid: str, subtask: int) -> SubtaskEntry:
+        """What a subtask goes on from; empty at the very first."""
+        return self.entries.get((vertex_uid, subtask), SubtaskEntry())
+
+    def next_deadline(self) -> int | None:
+        """The earliest processing time at which some subtask wants a batch."""
+        deadlines = [e.deadline for e in self.entries.values() if e.deadline is not None and not e.has_ended]
+        return min(deadlines, default=None)
+
+    def followed_by(self, version: int, reports: Iterable[Report], ephemeral: set[str]) -> Seal:
+        """The seal of the next version: subtasks that did not run keep their entries.
+
+        The subtasks of an ephemeral vertex have no identity of their own: their entries become one (subtask 0),
+        that of the slowest.
+        """
+        seal = Seal(version, dict(self.entries))
+        merged: dict[str, list[SubtaskEntry]] = {}
+        for report in reports:
+            if report.vertex_uid in ephemeral:
+                merged.setdefault(report.vertex_uid, []).append(report.entry)
+            else:
+                seal.entries[report.vertex_uid, report.subtask] = report.entry
+            for uid, items in report.committables.items():
+                seal.committables.setdefault(uid, []).extend(items)
+        for uid, entries in merged.items():
+            seal.entries[uid, 0] = merge_entries(entries)
+        return seal
+
+
+def merge_entries(entries: list[SubtaskEntry]) -> SubtaskEntry:
+    """One entry for the subtasks of a source that Spark cuts anew in every batch."""
+    inline = [pickle.loads(entry.inline) for entry in entries if entry.inline is not None]
+    states: dict[str, Any] = {}
+    for uid in {uid for item in inline for uid in item["operators"]}:
+        known = [item["operators"][uid] for item in inline if item["operators"].get(uid) is not None]
+        states[uid] = slowest(known) if known else None
+    watermarks = {uid: min(item["watermarks"][uid] for item in inline) for uid in states}
+    deadlines = [entry.deadline for entry in entries if entry.deadline is not None]
+    return SubtaskEntry(
+        state=EMPTY,
+        inline=dumps({"valves": None, "operators": states, "watermarks": watermarks}),
+        deadline=max(deadlines, default=None),
+        watermark=min(entry.watermark for entry in entries),
+        has_ended=any(entry.has_ended for entry in entries),
+    )
+
+
+def encode_seal(seal: Seal) -> bytes:
+    """Bytes of a seal: plain data (no classes of ours), compressed, with a checksum."""
+    entries = {
+        key: (
+            (e.state.id, [(f.name, f.is_snapshot, f.bytes, f.entries) for f in e.state.files]),
+            e.inline, e.deadline, e.watermark, e.has_ended,
+        )
+        for key, e in seal.entries.items()
+    }  # fmt: skip
+    plain = dumps({"version": seal.version, "entries": entries, "committables": seal.committables})
+    body = pa.compress(plain, codec="zstd", asbytes=True)
+    return _MAGIC + zlib.crc32(body).to_bytes(4, "big") + len(plain).to_bytes(8, "big") + body
+
+
+def decode_seal(data: bytes, path: str) -> Seal:
+    """The seal in some bytes; anything but a whole seal is refused."""
+    body = data[20:]
+    if data[:8] != _MAGIC or zlib.crc32(body) != int.from_bytes(data[8:12], "big"):
+        raise CheckpointError(f"{path} is damaged or cut short: its checksum does not match")
+    plain = pickle.loads(pa.decompress(body, int.from_bytes(data[12:20], "big"), codec="zstd", asbytes=True))
+    entries = {
+        key: SubtaskEntry(StateVersion(state[0], tuple(StateFile(*f) for f in state[1])), *rest)
+        for key, (state, *rest) in plain["entries"].items()
+    }
+    return Seal(plain["version"], entries, plain["committables"])

@@ -1,0 +1,14 @@
+"""`InputDependencyConstraint`, accepted so that programs import; owns no scheduling (Spark schedules)."""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = ["InputDependencyConstraint"]
+
+
+class InputDependencyConstraint(enum.Enum):
+    """Whether a task waits for any or all of its inputs."""
+
+    ANY = 0
+    ALL = 1

@@ -1,0 +1,37 @@
+"""`JobClient`, what a program can do with a job it started; owns no job (the engine implements it)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from penstock.common.completable_future import CompletableFuture
+from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_id import JobID
+from penstock.common.job_status import JobStatus
+
+__all__ = ["JobClient"]
+
+
+class JobClient(ABC):
+    """A handle on one started job. None of the methods blocks; wait on the futures."""
+
+    @abstractmethod
+    def get_job_id(self) -> JobID:
+        """Return the job's identity."""
+
+    @abstractmethod
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
+        """Return where the job is in its life."""
+
+    @abstractmethod
+    def cancel(self) -> CompletableFuture[None]:
+        """Stop the job at once; done when it has stopped."""
+
+    @abstractmethod
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """Return the accumulators so far."""
+
+    @abstractmethod
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
+        """Return the result of the job, or its failure; done when the job has ended."""

@@ -1,0 +1,133 @@
+"""Schemas that turn values into bytes and back, one record at a time; owns no files and no connections."""
+
+from __future__ import annotations
+
+import codecs
+from abc import ABC, abstractmethod
+from typing import Any
+
+from penstock.common.typeinfo import TypeInformation, Types
+from penstock.common.types import Row
+
+__all__ = [
+    "BulkWriterFactory",
+    "ByteArraySchema",
+    "DeserializationSchema",
+    "Encoder",
+    "RowFieldExtractorSchema",
+    "SerializationSchema",
+    "SimpleStringSchema",
+]
+
+
+class SerializationSchema(ABC):
+    """Turns a value into bytes."""
+
+    @abstractmethod
+    def serialize(self, value: Any) -> bytes:
+        """Return the bytes of a value."""
+
+
+class DeserializationSchema(ABC):
+    """Turns bytes into a value."""
+
+    @abstractmethod
+    def deserialize(self, message: bytes) -> Any:
+        """Return the value of the bytes; None leaves the record out."""
+
+    @abstractmethod
+    def get_produced_type(self) -> TypeInformation:
+        """Return the type of the values."""
+
+
+class SimpleStringSchema(SerializationSchema, DeserializationSchema):
+    """Text in a character set."""
+
+    def __init__(self, charset: str = "UTF-8") -> None:
+        self._charset = _known_charset(charset)
+
+    def serialize(self, value: Any) -> bytes:
+        """Return the text as bytes."""
+        if not isinstance(value, str):
+            raise TypeError(f"SimpleStringSchema expected str, got {type(value).__name__}: map to str first")
+        return value.encode(self._charset)
+
+    def deserialize(self, message: bytes) -> str:
+        """Return the bytes as text."""
+        return message.decode(self._charset)
+
+    def get_produced_type(self) -> TypeInformation:
+        """Return `Types.STRING()`."""
+        return Types.STRING()
+
+
+class ByteArraySchema(SerializationSchema, DeserializationSchema):
+    """Bytes as they are."""
+
+    def serialize(self, value: Any) -> bytes:
+        """Return the bytes."""
+        if not isinstance(value, (bytes, bytearray)):
+            raise TypeError(f"ByteArraySchema expected bytes, got {type(value).__name__}: map to bytes first")
+        return bytes(value)
+
+    def deserialize(self, message: bytes) -> bytes:
+        """Return the bytes."""
+        return message
+
+    def get_produced_type(self) -> TypeInformation:
+        """Return the type of bytes."""
+        return Types.PRIMITIVE_ARRAY(Types.BYTE())
+
+
+class RowFieldExtractorSchema(SerializationSchema):
+    """One bytes or text field of a row, as the key or value of a message."""
+
+    def __init__(self, field_index: int) -> None:
+        if isinstance(field_index, bool) or not isinstance(field_index, int) or field_index < 0:
+            raise ValueError(f"field_index is a position from 0, got {field_index!r}")
+        self._field_index = field_index
+
+    def serialize(self, value: Any) -> bytes:
+        """Return the bytes of the field; an empty field gives no bytes."""
+        if not isinstance(value, (Row, tuple, list)) or len(value) <= self._field_index:
+            raise TypeError(f"expected a Row with a field at position {self._field_index}, got {value!r}")
+        field = value[self._field_index]
+        if field is None:
+            return b""
+        if isinstance(field, str):
+            return field.encode()
+        if not isinstance(field, (bytes, bytearray)):
+            raise TypeError(f"field {self._field_index} must be bytes or str, got {type(field).__name__}")
+        return bytes(field)
+
+
+class Encoder(ABC):
+    """Writes values to a file one after the other."""
+
+    @abstractmethod
+    def encode(self, value: Any) -> bytes:
+        """Return what is appended to the file for a value, with its separator."""
+
+    @staticmethod
+    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
+        """Write `str(value)` and a line break."""
+        return _SimpleStringEncoder(charset_name)
+
+
+class _SimpleStringEncoder(Encoder):
+    def __init__(self, charset_name: str) -> None:
+        self._charset_name = _known_charset(charset_name)
+
+    def encode(self, value: Any) -> bytes:
+        return f"{value}\n".encode(self._charset_name)
+
+
+class BulkWriterFactory(ABC):  # noqa: B024 - a marker that formats subclass
+    """Makes writers for formats that write many values at once, such as Parquet."""
+
+
+def _known_charset(name: str) -> str:
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        raise ValueError(f"unknown character set {name!r}: use a name Python knows, such as 'UTF-8'") from None

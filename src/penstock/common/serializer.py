@@ -1,0 +1,28 @@
+"""`TypeSerializer`, the contract of a user-written encoding; owns no encoding of its own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import BinaryIO, Generic, TypeVar
+
+__all__ = ["TypeSerializer"]
+
+T = TypeVar("T")
+
+
+class TypeSerializer(ABC, Generic[T]):
+    """Writes and reads values of one type. Two serializers of the same class are equal."""
+
+    @abstractmethod
+    def serialize(self, element: T, stream: BinaryIO) -> None:
+        """Write an element to the stream."""
+
+    @abstractmethod
+    def deserialize(self, stream: BinaryIO) -> T:
+        """Read an element from the stream."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == getattr(other, "__dict__", None)
+
+    def __hash__(self) -> int:
+        return hash(type(self))

@@ -1,0 +1,184 @@
+"""`Row` and `RowKind`, the records of tables and changelogs; owns no type checking (see `typeinfo`)."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+__all__ = ["Row", "RowKind"]
+
+
+class RowKind(enum.Enum):
+    """What a row does to a table: add, take back, replace or remove."""
+
+    INSERT = 0
+    UPDATE_BEFORE = 1
+    UPDATE_AFTER = 2
+    DELETE = 3
+
+    def __str__(self) -> str:
+        return _SHORT_NAMES[self]
+
+
+_SHORT_NAMES = {
+    RowKind.INSERT: "+I",
+    RowKind.UPDATE_BEFORE: "-U",
+    RowKind.UPDATE_AFTER: "+U",
+    RowKind.DELETE: "-D",
+}
+
+
+class Row:
+    """An ordered record, with or without field names, and its row kind.
+
+    `Row(1, "a")` has positions only; `Row(id=1, name="a")` has names too; `Row("id", "name")` can be called
+    like a class: `Row("id", "name")(1, "a")`.
+
+    >>> row = Row(id=1, name="a")
+    >>> row.name, row[0], str(row)
+    ('a', 1, '+I[1, a]')
+    """
+
+    __slots__ = ("_fields", "_row_kind", "_values")
+
+    _fields: tuple[str, ...] | None
+    _row_kind: RowKind
+    _values: list[Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if kwargs:
+            if args:
+                raise ValueError("a Row takes either positional values or named fields, not both")
+            self._fields = tuple(kwargs)
+            self._values = list(kwargs.values())
+        else:
+            self._fields = None
+            self._values = list(args)
+        self._row_kind = RowKind.INSERT
+
+    @staticmethod
+    def of_fields(fields: tuple[str, ...] | None, values: list[Any], row_kind: RowKind = RowKind.INSERT) -> Row:
+        """Make a row around `values` without copying; the quick way when many rows share one tuple of names."""
+        row = Row.__new__(Row)
+        row._fields = fields
+        row._values = values
+        row._row_kind = row_kind
+        return row
+
+    @staticmethod
+    def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
+        """Make a row of the given kind."""
+        row = Row(*args, **kwargs)
+        row.set_row_kind(row_kind)
+        return row
+
+    def as_dict(self, recursive: bool = False) -> dict[str, Any]:
+        """Return field names and values; with `recursive`, rows inside lists, dicts and rows too."""
+        if self._fields is None:
+            raise TypeError("a Row without field names has no dict form; name its fields or use list(row)")
+        values = map(_plain, self._values) if recursive else self._values
+        return dict(zip(self._fields, values, strict=True))
+
+    def get_row_kind(self) -> RowKind:
+        """Return the row kind."""
+        return self._row_kind
+
+    def set_row_kind(self, row_kind: RowKind) -> None:
+        """Set the row kind."""
+        if not isinstance(row_kind, RowKind):
+            raise TypeError(f"expected a RowKind, got {type(row_kind).__name__} {row_kind!r}")
+        self._row_kind = row_kind
+
+    def set_field_names(self, field_names: Iterable[str]) -> None:
+        """Name the fields, one name for each value."""
+        names = tuple(field_names)
+        if len(names) != len(self._values):
+            raise ValueError(f"got {len(names)} field names for a Row of {len(self._values)} values: give one for each")
+        self._fields = names
+
+    def get_fields_by_names(self, names: Iterable[str]) -> list[Any]:
+        """Return the values of the named fields in the given order; a row without names gives all its values."""
+        if self._fields is None:
+            return self._values
+        return [self._values[self._position(name)] for name in names]
+
+    def _position(self, name: str) -> int:
+        fields = self._fields
+        if fields is None:
+            raise KeyError(f"this Row has no field names, so there is no {name!r}; use a position")
+        try:
+            return fields.index(name)
+        except ValueError:
+            raise KeyError(f"no field {name!r} in this Row; its fields are {', '.join(fields)}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        # Only reached when ordinary lookup failed; special names must fail quickly for copy and pickle.
+        if name.startswith("__") or name in Row.__slots__:
+            raise AttributeError(name)
+        try:
+            return self._values[self._position(name)]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def __contains__(self, item: Any) -> bool:
+        return item in self._values
+
+    def __call__(self, *args: Any) -> Row:
+        """Make a row whose field names are the values of this one."""
+        if len(args) > len(self._values):
+            raise ValueError(f"this Row names {len(self._values)} fields but was called with {len(args)} values")
+        if not all(isinstance(name, str) for name in self._values):
+            raise TypeError(f"only a Row of field names can be called; this one holds {self._values!r}")
+        return Row.of_fields(tuple(self._values[: len(args)]), list(args))
+
+    def __getitem__(self, item: Any) -> Any:
+        return self._values[self._position(item) if isinstance(item, str) else item]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._values[self._position(key) if isinstance(key, str) else key] = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Row):
+            return NotImplemented
+        return (
+            self._values == other._values and self._fields == other._fields and self._row_kind is other._row_kind
+        )
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        if self._row_kind is RowKind.INSERT:
+            if self._fields is None:
+                return Row, tuple(self._values)
+            return Row.of_fields, (self._fields, self._values)
+        return Row.of_fields, (self._fields, self._values, self._row_kind)
+
+    def __str__(self) -> str:
+        return f"{self._row_kind}[{', '.join(map(str, self._values))}]"
+
+    def __repr__(self) -> str:
+        if self._fields is None:
+            shown = [repr(value) for value in self._values]
+        else:
+            shown = [f"{name}={value!r}" for name, value in zip(self._fields, self._values, strict=True)]
+        if self._row_kind is RowKind.INSERT:
+            return f"Row({', '.join(shown)})"
+        return f"Row.of_kind({', '.join([str(self._row_kind), *shown])})"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Row):
+        return value.as_dict(recursive=True) if value._fields is not None else [_plain(item) for item in value]
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value

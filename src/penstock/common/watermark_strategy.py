@@ -1,0 +1,257 @@
+"""How event time is read from records and how watermarks are made from it; owns no clock and emits nothing itself."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.common.time import Duration, to_millis
+from penstock.errors import ConfigurationError
+
+__all__ = [
+    "AscendingTimestampsWatermarks",
+    "AssignerWithPeriodicWatermarksWrapper",
+    "BoundedOutOfOrdernessWatermarks",
+    "NoWatermarksGenerator",
+    "TimestampAssigner",
+    "Watermark",
+    "WatermarkAlignment",
+    "WatermarkGenerator",
+    "WatermarkOutput",
+    "WatermarkStrategy",
+]
+
+
+@dataclass(frozen=True, order=True)
+class Watermark:
+    """The statement that no record with this timestamp or an earlier one is expected any more."""
+
+    timestamp: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.timestamp, bool) or not isinstance(self.timestamp, int):
+            raise TypeError(f"a watermark is a whole number of milliseconds, got {self.timestamp!r}")
+        if not MIN_WATERMARK <= self.timestamp <= MAX_WATERMARK:
+            raise ValueError(f"a watermark must fit in 64 bits, got {self.timestamp}")
+
+
+class TimestampAssigner(ABC):
+    """Reads the event time of a record."""
+
+    @abstractmethod
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        """Return milliseconds since 1970; `record_timestamp` is what the source attached (or the minimum)."""
+
+
+class WatermarkOutput(Protocol):
+    """Where a generator puts its watermarks."""
+
+    def emit_watermark(self, watermark: Watermark | int) -> None:
+        """Emit; a watermark that is not higher than the last one has no effect. Ends idleness."""
+
+    def mark_idle(self) -> None:
+        """Say that nothing is to come for a while, so that downstream need not wait for this input."""
+
+    def mark_active(self) -> None:
+        """Take idleness back."""
+
+
+class WatermarkGenerator(ABC):
+    """Makes watermarks from the records of one split.
+
+    The object itself is the state: it is pickled into every checkpoint, so keep what cannot be pickled out of it.
+    """
+
+    @abstractmethod
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        """See one record; a punctuated generator emits here."""
+
+    @abstractmethod
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Emit if there is something to say; called now and then, and always at the end of a batch."""
+
+
+class BoundedOutOfOrdernessWatermarks(WatermarkGenerator):
+    """Watermark = highest timestamp seen - delay - 1: a record may come late by the delay, not more."""
+
+    def __init__(self, max_out_of_orderness: Duration | int) -> None:
+        self._delay_ms = to_millis(max_out_of_orderness)
+        if self._delay_ms < 0:
+            raise ConfigurationError(f"out-of-orderness must not be negative, got {self._delay_ms} ms")
+        self._max_timestamp = MIN_WATERMARK + self._delay_ms + 1
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        """Remember the highest timestamp."""
+        if event_timestamp > self._max_timestamp:
+            self._max_timestamp = event_timestamp
+
+    def on_block(self, timestamps: list[int]) -> None:
+        """See a whole block of records at once; same as `on_event` for each."""
+        if timestamps:
+            self._max_timestamp = max(self._max_timestamp, max(timestamps))
+
+    def current(self) -> int:
+        """Return the watermark to emit now."""
+        return self._max_timestamp - self._delay_ms - 1
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Emit the current watermark."""
+        output.emit_watermark(self.current())
+
+
+class AscendingTimestampsWatermarks(BoundedOutOfOrdernessWatermarks):
+    """For timestamps that never fall within a split."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+class NoWatermarksGenerator(WatermarkGenerator):
+    """For streams that need no event time."""
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        """Do nothing."""
+
+    def on_block(self, timestamps: list[int]) -> None:
+        """Do nothing."""
+
+    def current(self) -> int:
+        """Return the lowest watermark."""
+        return MIN_WATERMARK
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True)
+class WatermarkAlignment:
+    """Sources of one group may not run ahead of the slowest by more than the drift."""
+
+    watermark_group: str
+    max_allowed_watermark_drift_ms: int
+    update_interval_ms: int = 1000
+
+
+@dataclass(frozen=True)
+class WatermarkStrategy:
+    """How a source gives its records timestamps and watermarks. Immutable: each `with_*` returns a new strategy.
+
+    >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
+    >>> strategy = strategy.with_timestamp_assigner(lambda value, record_timestamp: value["ts"])
+    >>> strategy.timestamp_assigner({"ts": 7}, 0)
+    7
+    """
+
+    generator_supplier: Callable[[], WatermarkGenerator]
+    timestamp_assigner: Callable[[Any, int], int] | None = None
+    idle_timeout_ms: int | None = None
+    alignment: WatermarkAlignment | None = None
+
+    @staticmethod
+    def for_monotonous_timestamps() -> WatermarkStrategy:
+        """For timestamps that never fall within a split."""
+        return WatermarkStrategy(AscendingTimestampsWatermarks)
+
+    @staticmethod
+    def for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> WatermarkStrategy:
+        """For records that come late by at most the given time."""
+        delay_ms = to_millis(max_out_of_orderness)
+        BoundedOutOfOrdernessWatermarks(delay_ms)  # refuses a bad delay here, not in a task
+        return WatermarkStrategy(functools.partial(BoundedOutOfOrdernessWatermarks, delay_ms))
+
+    @staticmethod
+    def no_watermarks() -> WatermarkStrategy:
+        """For streams that need no event time."""
+        return WatermarkStrategy(NoWatermarksGenerator)
+
+    @staticmethod
+    def for_generator(generator_supplier: Callable[[], WatermarkGenerator]) -> WatermarkStrategy:
+        """For a generator of your own: `generator_supplier()` makes the one of each split."""
+        if not callable(generator_supplier):
+            raise TypeError(
+                f"for_generator expects a callable that makes a WatermarkGenerator, such as its class, "
+                f"got {type(generator_supplier).__name__}"
+            )
+        return WatermarkStrategy(generator_supplier)
+
+    def with_timestamp_assigner(
+        self, timestamp_assigner: TimestampAssigner | Callable[[Any, int], int]
+    ) -> WatermarkStrategy:
+        """Read event time with a `TimestampAssigner` or a callable (value, record timestamp) -> milliseconds."""
+        if isinstance(timestamp_assigner, TimestampAssigner):
+            return self._with(timestamp_assigner=timestamp_assigner.extract_timestamp)
+        if not callable(timestamp_assigner):
+            raise TypeError(
+                f"with_timestamp_assigner expects a TimestampAssigner or a callable (value, record timestamp) -> "
+                f"milliseconds, got {type(timestamp_assigner).__name__}"
+            )
+        return self._with(timestamp_assigner=timestamp_assigner)
+
+    def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy:
+        """Take a split without records for this long as idle, so that it holds nobody up."""
+        timeout_ms = to_millis(idle_timeout)
+        if timeout_ms <= 0:
+            raise ConfigurationError(f"the idle timeout must be at least one millisecond, got {idle_timeout!r}")
+        return self._with(idle_timeout_ms=timeout_ms)
+
+    def with_watermark_alignment(
+        self,
+        watermark_group: str,
+        max_allowed_watermark_drift: Duration,
+        update_interval: Duration | None = None,
+    ) -> WatermarkStrategy:
+        """Keep the sources of a group together in event time."""
+        drift_ms = to_millis(max_allowed_watermark_drift)
+        interval_ms = 1000 if update_interval is None else to_millis(update_interval)
+        if drift_ms < 0 or interval_ms <= 0:
+            raise ConfigurationError(
+                f"watermark alignment needs a drift of 0 ms or more and a positive update interval, "
+                f"got {drift_ms} ms and {interval_ms} ms"
+            )
+        return self._with(alignment=WatermarkAlignment(watermark_group, drift_ms, interval_ms))
+
+    def _with(self, **changes: Any) -> WatermarkStrategy:
+        # Not dataclasses.replace: a subclass may have another constructor.
+        settings = {
+            "generator_supplier": self.generator_supplier,
+            "timestamp_assigner": self.timestamp_assigner,
+            "idle_timeout_ms": self.idle_timeout_ms,
+            "alignment": self.alignment,
+        }
+        return WatermarkStrategy(**{**settings, **changes})
+
+    def create_generator(self) -> WatermarkGenerator:
+        """Make the generator of one split."""
+        generator = self.generator_supplier()
+        if not isinstance(generator, WatermarkGenerator):
+            raise TypeError(f"the watermark generator must be a WatermarkGenerator, got {type(generator).__name__}")
+        return generator
+
+
+class AssignerWithPeriodicWatermarksWrapper(WatermarkStrategy):
+    """A strategy around one old-style object that both extracts timestamps and knows the current watermark."""
+
+    def __init__(self, assigner: Any) -> None:
+        for method in ("extract_timestamp", "get_current_watermark"):
+            if not callable(getattr(assigner, method, None)):
+                raise TypeError(f"the assigner {type(assigner).__name__} needs a method {method}")
+        super().__init__(functools.partial(_PeriodicAssignerWatermarks, assigner), assigner.extract_timestamp)
+
+
+class _PeriodicAssignerWatermarks(WatermarkGenerator):
+    # Each split has a copy of the assigner, which must see the records itself to know its watermark.
+    def __init__(self, assigner: Any) -> None:
+        self._assigner = copy.deepcopy(assigner)
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        self._assigner.extract_timestamp(event, event_timestamp)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        watermark = self._assigner.get_current_watermark()
+        if watermark is not None:
+            output.emit_watermark(watermark)

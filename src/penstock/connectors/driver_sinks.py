@@ -1,0 +1,37 @@
+"""Sinks whose records go to the driver's side: descriptions only; the engine does the printing and writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class PrintSink:
+    """Print every record, as Flink's print(): at-least-once, a replayed batch may print again.
+
+    A line is "identifier:subtask> value"; the subtask is shown when the sink's parallelism is above one.
+    """
+
+    identifier: str = ""
+    to_stderr: bool = False
+
+
+@dataclass(frozen=True)
+class CollectSink:
+    """Hand every record to the program that started the job, once (`execute_and_collect`)."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class SparkWriterSink:
+    """Give the records of each batch to `write(data_frame, batch_id)`: any format Spark can write.
+
+    At-least-once, or exactly-once if `write` makes a repeated `batch_id` have no further effect. `schema` is a
+    TypeInformation, a DDL text, or None to infer the columns from the records of the batch.
+    """
+
+    write: Callable[[Any, int], None]
+    schema: Any = None

@@ -1,0 +1,285 @@
+"""The exactly-once file sink: staged chunks in the task, rolled into part files, published by the committer.
+
+A *chunk* is a staged file written in one batch. A *part* is the list of chunks that will become one published
+file; with a rolling policy by size and time it grows over several batches and is carried in the writer's state.
+Owns the staging area and the names; formats, buckets and rolling rules have modules of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from penstock.connectors.bucketing import BasePathBucketAssigner, BucketAssigner, checked_bucket
+from penstock.connectors.file_committer import ClearStaging, FileCommitter, PublishFile
+from penstock.connectors.file_formats import BlockEncoder, Chunk, ChunkWriter, FileFormat
+from penstock.connectors.rolling import DefaultRollingPolicy, RollingPolicy
+from penstock.connectors.sink import Committer, Sink, SinkContext, SinkWriter
+from penstock.connectors.storage import Storage, path_segment
+from penstock.errors import ConfigurationError, SinkError
+
+STAGING = ".penstock-staging"
+_OPEN_CHUNKS_MAX = 64  # a sink with a bucket for each of a million keys must not run out of file handles
+
+
+@dataclass(frozen=True)
+class Part:
+    """Chunks of one bucket that will be published as one file; times are those of the batches' ends."""
+
+    bucket: str
+    chunks: tuple[Chunk, ...]
+    created_ms: int
+    updated_ms: int
+
+
+@dataclass(frozen=True)
+class FileSinkState:
+    """What a writer carries to the next batch: unfinished parts, and what the encoder learned of the records."""
+
+    parts: tuple[Part, ...] = ()
+    learned: Any = None
+
+
+class FileSink(Sink):
+    """Writes records to files below a directory: exactly-once.
+
+    Files show under their final names, whole, when the batch that finished them is committed. Until then they
+    are in a hidden folder of the directory, which is empty when the job has ended.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        file_format: FileFormat,
+        *,
+        bucket_assigner: BucketAssigner | None = None,
+        rolling_policy: RollingPolicy | None = None,
+        part_prefix: str = "part",
+        part_suffix: str | None = None,
+    ) -> None:
+        """Describe the sink; `part_suffix` None means the format's own, such as ".json"."""
+        self.location = Storage(path).location
+        self.file_format = file_format
+        self.bucket_assigner = bucket_assigner or BasePathBucketAssigner()
+        self.rolling_policy = rolling_policy or DefaultRollingPolicy()
+        self.part_prefix = part_prefix
+        self.part_suffix = file_format.suffix if part_suffix is None else part_suffix
+        _check_file_name(self.part_prefix, self.part_suffix)
+
+    def validate(self, name: str) -> None:
+        """Write and remove a file in the staging folder."""
+        storage = Storage(self.location)
+        directory = f"{STAGING}/probe-{os.getpid()}"
+        try:
+            with storage.open_output(f"{directory}/probe") as stream:
+                stream.write(b"")
+            storage.remove_directory(directory)
+        except OSError as failure:
+            raise SinkError(
+                f"Sink {name!r} cannot write to {self.location}: {failure}. Choose a directory this user may write to."
+            ) from failure
+
+    def create_writer(self, context: SinkContext) -> SinkWriter:
+        """Make the writer of one subtask."""
+        return FileWriter(self, context)
+
+    def create_committer(self) -> Committer | None:
+        """Make the committer that renames."""
+        return FileCommitter(self.location)
+
+
+def _check_file_name(prefix: Any, suffix: Any) -> None:
+    for label, text in (("prefix", prefix), ("suffix", suffix)):
+        if not isinstance(text, str) or "/" in text or "\0" in text:
+            raise ConfigurationError(f"The part {label} of a file sink is part of a file name, got {text!r}.")
+    if prefix[:1] in ("", ".", "_"):
+        raise ConfigurationError(f"Readers skip files with the part prefix {prefix!r}: start it with a letter.")
+
+
+@dataclass
+class _OpenChunk:
+    path: str
+    stream: Any
+    writer: ChunkWriter
+
+
+@dataclass
+class _PartInProgress:
+    """A part while its batch runs; `carried` is what earlier batches left of it."""
+
+    bucket: str
+    carried: Part | None
+    added: list[Chunk] = field(default_factory=list)
+
+    def size(self) -> int:
+        return sum(chunk.size for chunk in self.chunks())
+
+    def chunks(self) -> tuple[Chunk, ...]:
+        return (self.carried.chunks if self.carried else ()) + tuple(self.added)
+
+    def at_end_of_batch(self, now_ms: int) -> Part:
+        if self.carried is None:
+            return Part(self.bucket, self.chunks(), now_ms, now_ms)
+        updated_ms = now_ms if self.added else self.carried.updated_ms
+        return replace(self.carried, chunks=self.chunks(), updated_ms=updated_ms)
+
+
+class FileWriter(SinkWriter):
+    """Writes the chunks of one subtask and decides which parts are finished."""
+
+    def __init__(self, sink: FileSink, context: SinkContext) -> None:
+        """Prepare for the first `begin`."""
+        self._sink = sink
+        self._name = context.name
+        self._storage = Storage(sink.location)
+        # The parallelism is part of the folder's name because a subtask clears its own folder: after a change of
+        # parallelism the folders of before must be left to the states that list their files.
+        subtask = f"{context.subtask}-of-{context.parallelism}"
+        self._directory = f"{STAGING}/{path_segment(context.job_id)}/{path_segment(context.uid)}/{subtask}"
+        # Two sinks, or two runs of a job, may share a directory, and their versions may be the same.
+        owner = hashlib.sha256(f"{context.job_id}\0{context.uid}".encode()).hexdigest()[:8]
+        self._final_stem = f"{sink.part_prefix}-{owner}-{context.subtask}"
+        self._open: dict[str, _OpenChunk] = {}
+        self._parts: dict[str, _PartInProgress]
+        self._full: list[_PartInProgress]
+        self._written: list[str]
+        self._reset(0, "", FileSinkState())
+
+    def begin(self, version: int, attempt: str, state: FileSinkState | None) -> None:
+        """Take over the carried parts and remove what earlier batches left behind."""
+        self._close_streams()
+        self._reset(version, path_segment(attempt), state or FileSinkState())
+        self._remove_orphans()
+
+    def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:
+        """Sort the records into buckets and append them to the chunks there."""
+        if not values:
+            return
+        for bucket, group in self._sink.bucket_assigner.assign(values, timestamps, watermark):
+            self._append(checked_bucket(bucket, self._name), group)
+
+    def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
+        """Close the chunks, and merge those of each finished part into the file to publish."""
+        for bucket in list(self._open):
+            self._close_chunk(bucket)
+        parts = [part.at_end_of_batch(now_ms) for part in self._parts.values()]
+        due = [end_of_input or self._is_due(part, now_ms) for part in parts]
+        self._carried = tuple(part for part, is_due in zip(parts, due, strict=True) if not is_due)
+        finished = [part.at_end_of_batch(now_ms) for part in self._full]
+        finished += [part for part, is_due in zip(parts, due, strict=True) if is_due]
+        committables: list[Any] = [self._publication(part, number) for number, part in enumerate(finished)]
+        if end_of_input:
+            committables.append(ClearStaging(self._directory))
+        return committables
+
+    def snapshot(self) -> FileSinkState:
+        """Return the unfinished parts and what was learned of the records."""
+        return FileSinkState(self._carried, self._encoder.learned())
+
+    def next_deadline(self) -> int | None:
+        """Return when the first of the unfinished parts is due."""
+        policy = self._sink.rolling_policy
+        deadlines = [policy.deadline(part.created_ms, part.updated_ms) for part in self._carried]
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+    def abort(self) -> None:
+        """Remove the files of this try."""
+        self._close_streams()
+        for path in self._written:
+            with contextlib.suppress(OSError):
+                self._storage.remove(path)
+        self._written = []
+
+    def _reset(self, version: int, attempt: str, state: FileSinkState) -> None:
+        self._version = version
+        self._attempt = attempt
+        self._encoder: BlockEncoder = self._sink.file_format.create_encoder(self._name, state.learned)
+        self._carried = state.parts
+        self._parts = {part.bucket: _PartInProgress(part.bucket, part) for part in state.parts}
+        self._full = []
+        self._written = []
+
+    def _remove_orphans(self) -> None:
+        """Delete staged files of earlier versions that the state does not list.
+
+        Sealed batches are committed before the next one begins, so these belong to failed tries. Files of other
+        tries of this very version stay for now: one of them may be a twin that Spark still runs and may accept.
+        """
+        needed = {chunk.path for part in self._carried for chunk in part.chunks}
+        for name in list(self._storage.names(self._directory)):
+            path = f"{self._directory}/{name}"
+            version = name.partition("-")[0]
+            if path not in needed and version.isdigit() and int(version) < self._version:
+                self._storage.remove(path)
+
+    def _append(self, bucket: str, values: list[Any]) -> None:
+        block = self._encoder.encode(values)
+        chunk = self._chunk_for(bucket, block)
+        chunk.writer.write(block)
+        part = self._parts[bucket]
+        if self._sink.rolling_policy.is_full(part.size() + chunk.writer.size()):
+            self._close_chunk(bucket)
+            self._full.append(self._parts.pop(bucket))
+
+    def _chunk_for(self, bucket: str, block: Any) -> _OpenChunk:
+        chunk = self._open.pop(bucket, None)
+        if chunk is not None:
+            self._open[bucket] = chunk  # to the end: the bucket longest unused is closed first
+            if chunk.writer.accepts(block):
+                return chunk
+            self._close_chunk(bucket)
+        if len(self._open) >= _OPEN_CHUNKS_MAX:
+            self._close_chunk(next(iter(self._open)))
+        self._parts.setdefault(bucket, _PartInProgress(bucket, None))
+        path, stream = self._open_staged()
+        self._open[bucket] = chunk = _OpenChunk(path, stream, self._encoder.open_chunk(stream))
+        return chunk
+
+    def _close_chunk(self, bucket: str) -> None:
+        chunk = self._open.pop(bucket)
+        with chunk.stream:
+            chunk.writer.finish()
+            size = chunk.writer.size()
+        self._parts[bucket].added.append(Chunk(chunk.path, size, chunk.writer.header_size))
+
+    def _open_staged(self) -> tuple[str, Any]:
+        path = f"{self._directory}/{self._version}-{self._attempt}-{len(self._written)}"
+        self._written.append(path)
+        try:
+            return path, self._storage.open_output(path)
+        except OSError as failure:
+            raise SinkError(f"Sink {self._name!r} cannot write to {self._sink.location}: {failure}.") from failure
+
+    def _is_due(self, part: Part, now_ms: int) -> bool:
+        policy = self._sink.rolling_policy
+        size = sum(chunk.size for chunk in part.chunks)
+        return policy.is_full(size) or policy.is_due(part.created_ms, part.updated_ms, now_ms)
+
+    def _publication(self, part: Part, number: int) -> PublishFile:
+        name = f"{self._final_stem}-{self._version}-{number}{self._sink.part_suffix}"
+        final = f"{part.bucket}/{name}" if part.bucket else name
+        if len(part.chunks) == 1:
+            return PublishFile(part.chunks[0].path, final)
+        return PublishFile(self._merged(part), final, tuple(chunk.path for chunk in part.chunks))
+
+    def _merged(self, part: Part) -> str:
+        path, stream = self._open_staged()
+        try:
+            with stream:
+                self._encoder.merge(self._storage, part.chunks, stream)
+        except FileNotFoundError as failure:
+            raise SinkError(
+                f"Sink {self._name!r} cannot finish a file of {self._sink.location}: a staged part of it is gone "
+                f"({failure}). The folder {STAGING} must not be touched while the job lives."
+            ) from failure
+        return path
+
+    def _close_streams(self) -> None:
+        for chunk in self._open.values():
+            # The try has failed already; what matters is its own error.
+            with contextlib.suppress(Exception), chunk.stream:
+                chunk.writer.finish()
+        self._open = {}

@@ -1,0 +1,180 @@
+"""Sinks that users write in Python: a function called with every record, or transactions in two phases.
+
+Owns the mapping to the `Sink` contract; what the records do outside is the user's.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from penstock.connectors.sink import Committer, Sink, SinkContext, SinkWriter
+from penstock.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class InvokeContext:
+    """What a sink function is told beside the value: the record's event time (ms, or None) and the watermark."""
+
+    element_timestamp: int | None
+    watermark: int
+
+    def timestamp(self) -> int | None:
+        """Event time of the record in milliseconds, or None."""
+        return self.element_timestamp
+
+    def current_watermark(self) -> int:
+        """Watermark at the sink."""
+        return self.watermark
+
+
+class FunctionSink(Sink):
+    """Call `function.invoke(value, context)`, or a plain callable with the value, for every record.
+
+    At-least-once: a batch that failed is run again, and its records are given to the function again. A function
+    that buffers must write its buffer out in `flush()`, called at the end of every batch if it exists.
+    """
+
+    def __init__(self, function: Any) -> None:
+        """Take a SinkFunction or a callable of one argument."""
+        if not callable(getattr(function, "invoke", None)) and not callable(function):
+            raise ConfigurationError(f"add_sink needs a SinkFunction or a function of the value, got {function!r}.")
+        self.function = function
+
+    def create_writer(self, context: SinkContext) -> SinkWriter:
+        """Make the writer that calls the function."""
+        return _FunctionWriter(self.function)
+
+
+class _FunctionWriter(SinkWriter):
+    def __init__(self, function: Any) -> None:
+        self._invoke: Callable[[Any, InvokeContext], Any] | None = getattr(function, "invoke", None)
+        self._call: Callable[[Any], Any] = function
+        self._flush: Callable[[], Any] | None = getattr(function, "flush", None)
+
+    def begin(self, version: int, attempt: str, state: Any) -> None:
+        pass
+
+    def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:
+        if self._invoke is None:
+            for value in values:
+                self._call(value)
+        else:
+            _invoke_all(self._invoke, values, timestamps, watermark)
+
+    def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
+        if self._flush is not None:
+            self._flush()
+        return []
+
+
+def _invoke_all(
+    invoke: Callable[[Any, InvokeContext], Any],
+    values: list[Any],
+    timestamps: list[int | None] | None,
+    watermark: int,
+) -> None:
+    if timestamps is None:
+        context = InvokeContext(None, watermark)
+        for value in values:
+            invoke(value, context)
+        return
+    for value, timestamp in zip(values, timestamps, strict=True):
+        invoke(value, InvokeContext(timestamp, watermark))
+
+
+@dataclass(frozen=True)
+class TransactionContext:
+    """Whose transaction it is: together these name one try of one batch in one subtask, and never repeat."""
+
+    sink: SinkContext
+    version: int
+    attempt: str
+
+
+class TwoPhaseCommitSink(Sink):
+    """A sink of transactions, one for each subtask and batch that has records: exactly-once.
+
+    A transaction is any picklable handle. `commit` runs on the driver, after the batch is sealed in the checkpoint,
+    and may run again for a transaction that is already committed: it must then do nothing. A process that is killed
+    cannot abort; `recover` is the place to abort what earlier tries of the same subtask left open.
+    """
+
+    @abstractmethod
+    def begin_transaction(self, context: TransactionContext) -> Any:
+        """Open a transaction and return its handle; called in a task, before the first record of a batch."""
+
+    @abstractmethod
+    def invoke(self, transaction: Any, value: Any, context: InvokeContext) -> None:
+        """Write one record into the transaction; called in a task."""
+
+    @abstractmethod
+    def pre_commit(self, transaction: Any) -> None:
+        """Make the transaction durable: after this `commit` must succeed, even from another process."""
+
+    @abstractmethod
+    def commit(self, transaction: Any) -> None:
+        """Make the transaction visible; called on the driver, perhaps more than once."""
+
+    @abstractmethod
+    def abort(self, transaction: Any) -> None:
+        """Drop a transaction that will not be committed; called in the task that began it, when it fails."""
+
+    def recover(self, context: TransactionContext) -> None:
+        """Abort what failed tries left behind; called in a task when a batch begins.
+
+        All transactions of versions before `context.version` that were sealed are committed by then.
+        """
+
+    def create_writer(self, context: SinkContext) -> SinkWriter:
+        """Make the writer that drives the transactions."""
+        return _TransactionWriter(self, context)
+
+    def create_committer(self) -> Committer | None:
+        """Make the committer that calls `commit`."""
+        return _TransactionCommitter(self)
+
+
+class _TransactionWriter(SinkWriter):
+    def __init__(self, sink: TwoPhaseCommitSink, context: SinkContext) -> None:
+        self._sink = sink
+        self._context = context
+        self._batch: TransactionContext | None = None
+        self._open: list[Any] = []  # at most one; a list because None is a valid handle
+
+    def begin(self, version: int, attempt: str, state: Any) -> None:
+        self._open = []
+        self._batch = TransactionContext(self._context, version, attempt)
+        self._sink.recover(self._batch)
+
+    def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:
+        assert self._batch is not None, "write before begin"
+        if not values:
+            return
+        if not self._open:
+            self._open.append(self._sink.begin_transaction(self._batch))
+        _invoke_all(partial(self._sink.invoke, self._open[0]), values, timestamps, watermark)
+
+    def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
+        for transaction in self._open:
+            self._sink.pre_commit(transaction)
+        committables = self._open
+        self._open = []
+        return committables
+
+    def abort(self) -> None:
+        for transaction in self._open:
+            self._sink.abort(transaction)
+        self._open = []
+
+
+class _TransactionCommitter(Committer):
+    def __init__(self, sink: TwoPhaseCommitSink) -> None:
+        self._sink = sink
+
+    def commit(self, committables: list[Any]) -> None:
+        for transaction in committables:
+            self._sink.commit(transaction)

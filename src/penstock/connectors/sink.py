@@ -1,0 +1,78 @@
+"""What a sink is to Penstock: a writer in each subtask and a committer on the driver.
+
+Exactly-once in two steps: a writer hands over *committables* at the end of each batch; the driver seals the
+batch (committables included) in the checkpoint and only then calls the committer. A batch that fails before
+the seal is run again and its committables are never committed; one that fails after it is committed again from
+the seal, so committing must be idempotent.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SinkContext:
+    """Where a writer runs. `version` grows by one with every batch and never repeats in a job's life."""
+
+    job_id: str
+    uid: str
+    name: str
+    subtask: int
+    parallelism: int
+
+
+class SinkWriter(ABC):
+    """Writes the records of one subtask. Lives for many batches of one worker process, or for one only."""
+
+    @abstractmethod
+    def begin(self, version: int, attempt: str, state: Any) -> None:
+        """Start a batch. `state` is what `snapshot` returned for the previous one (None at first).
+
+        The previous batch of this subtask may have been written by another process, or may be run again;
+        nothing but `state` may be relied on. `attempt` is unique to this try of the batch.
+        """
+
+    @abstractmethod
+    def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:
+        """Take a block of records."""
+
+    @abstractmethod
+    def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
+        """End the batch: make what was written durable and return picklable committables for the driver."""
+
+    def snapshot(self) -> Any:
+        """Small picklable state to carry to the next batch; called right after `prepare_commit`."""
+        return None
+
+    def next_deadline(self) -> int | None:
+        """Processing time (ms) by which `prepare_commit` wants to be called even without data."""
+        return None
+
+    def abort(self) -> None:  # noqa: B027 - optional
+        """The task failed: remove what this try wrote, as far as possible."""
+
+
+class Committer(ABC):
+    """Makes committables visible; runs on the driver."""
+
+    @abstractmethod
+    def commit(self, committables: list[Any]) -> None:
+        """Publish. May be called again with the same committables after a crash, and must not repeat the effect."""
+
+
+class Sink(ABC):
+    """Anything that `DataStream.sink_to` takes and that Penstock's own tasks write."""
+
+    def validate(self, name: str) -> None:  # noqa: B027 - optional
+        """Raise a clear error before the job starts if the sink cannot work (unwritable directory, ...)."""
+
+    @abstractmethod
+    def create_writer(self, context: SinkContext) -> SinkWriter:
+        """Make the writer of one subtask (in a task)."""
+
+    def create_committer(self) -> Committer | None:
+        """Make the committer (on the driver), or None if writers return no committables."""
+        return None

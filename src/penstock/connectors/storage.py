@@ -1,0 +1,101 @@
+"""Where files live: one way to name, list, move and remove them on any file system pyarrow reaches.
+
+Owns no format and no protocol; what the files mean is decided by the sink.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from pyarrow import fs as arrow_fs
+
+from penstock.errors import ConfigurationError
+
+_SEGMENT_MAX = 100
+
+
+class Storage:
+    """A base directory on a file system; paths given and returned are relative to it."""
+
+    def __init__(self, location: str | os.PathLike[str]) -> None:
+        """Take a local path or a URI such as s3://bucket/folder."""
+        text = os.fspath(location)
+        if not text:
+            raise ConfigurationError("The path of a file sink must not be empty.")
+        self.location = text
+        self.file_system, self.base = _resolved(text)
+
+    def open_output(self, path: str) -> Any:
+        """Open a new file for writing, making its folder first."""
+        full = self.full(path)
+        self.file_system.create_dir(os.path.dirname(full), recursive=True)
+        return self.file_system.open_output_stream(full)
+
+    def open_input(self, path: str) -> Any:
+        """Open a file for reading at any position."""
+        return self.file_system.open_input_file(self.full(path))
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file of that name."""
+        return bool(self.file_system.get_file_info(self.full(path)).type == arrow_fs.FileType.File)
+
+    def move(self, source: str, target: str) -> None:
+        """Rename a file into a folder that may not exist yet."""
+        full = self.full(target)
+        self.file_system.create_dir(os.path.dirname(full), recursive=True)
+        self.file_system.move(self.full(source), full)
+
+    def remove(self, path: str) -> None:
+        """Delete a file; one that is gone already is fine."""
+        with contextlib.suppress(FileNotFoundError):
+            self.file_system.delete_file(self.full(path))
+
+    def names(self, directory: str) -> Iterator[str]:
+        """Names of the files directly in a folder; none if it does not exist."""
+        selector = arrow_fs.FileSelector(self.full(directory), allow_not_found=True)
+        for info in self.file_system.get_file_info(selector):
+            if info.type == arrow_fs.FileType.File:
+                yield info.base_name
+
+    def remove_directory(self, directory: str) -> None:
+        """Delete a folder with all it holds, and the folders above it (below the base) that this leaves empty."""
+        with contextlib.suppress(FileNotFoundError):
+            self.file_system.delete_dir(self.full(directory))
+        # Only the local file system has folders that outlive their files, and only os.rmdir can promise to
+        # remove a folder no other job has just put a file in.
+        while isinstance(self.file_system, arrow_fs.LocalFileSystem) and (directory := os.path.dirname(directory)):
+            try:
+                os.rmdir(self.full(directory))
+            except FileNotFoundError:
+                continue
+            except OSError:
+                return
+
+    def full(self, path: str) -> str:
+        """Return the file system's own path of a relative one."""
+        return f"{self.base}/{path}" if path else self.base
+
+
+def path_segment(text: str) -> str:
+    """Turn any text into one folder name that no other text gives."""
+    quoted = quote(text, safe="").replace(".", "%2E")
+    if len(quoted) <= _SEGMENT_MAX:
+        return quoted
+    return f"{quoted[: _SEGMENT_MAX - 33]}~{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+
+def _resolved(location: str) -> tuple[arrow_fs.FileSystem, str]:
+    if location.startswith("file:/"):
+        return arrow_fs.LocalFileSystem(), "/" + location.removeprefix("file:").lstrip("/").rstrip("/")
+    if "://" not in location:
+        return arrow_fs.LocalFileSystem(), os.path.abspath(location).rstrip("/")
+    try:
+        file_system, base = arrow_fs.FileSystem.from_uri(location)
+    except (ValueError, OSError) as failure:
+        raise ConfigurationError(f"No file system for {location!r}: {failure}.") from failure
+    return file_system, base.rstrip("/")

@@ -1,0 +1,299 @@
+"""PyFlink's names for file sources and sinks; the work is done in `penstock.connectors`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self, TypedDict, Unpack
+
+from penstock.common.serialization import Encoder
+from penstock.common.time import Duration
+from penstock.connectors import file_sink, file_source
+from penstock.connectors.bucketing import BucketAssigner
+from penstock.connectors.file_formats import CsvFormat, FileFormat, JsonFormat, TextFormat, line_of
+from penstock.connectors.file_source import FileReading
+from penstock.connectors.frame_source import RowFormat
+from penstock.connectors.parquet_format import ParquetFormat
+from penstock.connectors.rolling import DefaultRollingPolicy, OnCheckpointRollingPolicy, RollingPolicy
+from penstock.errors import ConfigurationError
+
+__all__ = [
+    "BucketAssigner",
+    "BulkFormat",
+    "DefaultRollingPolicy",
+    "FileSink",
+    "FileSource",
+    "FileSourceBuilder",
+    "OnCheckpointRollingPolicy",
+    "OutputFileConfig",
+    "RollingPolicy",
+    "StreamFormat",
+]
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class StreamFormat:
+    """A format that is read record by record."""
+
+    reading: FileReading
+    row_format: RowFormat = "row"
+
+    @staticmethod
+    def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
+        """Each line is a record, a str without its line end."""
+        return StreamFormat(FileReading("text", {"encoding": charset_name}), "value")
+
+
+@dataclass(frozen=True)
+class BulkFormat:
+    """A format that is read in column batches."""
+
+    reading: FileReading
+    row_format: RowFormat = "row"
+
+
+class FileSourceBuilder:
+    """Collects the settings of a file source."""
+
+    def __init__(self, source_format: StreamFormat | BulkFormat, paths: list[str]) -> None:
+        self._format = source_format
+        self._paths = paths
+        self._discovery_ms: int | None = None
+
+    def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
+        """Watch the paths for new files; the source does not end."""
+        self._discovery_ms = discovery_interval.to_millis()
+        return self
+
+    def process_static_file_set(self) -> FileSourceBuilder:
+        """Read what is there when the job starts, then end (the default)."""
+        self._discovery_ms = None
+        return self
+
+    def build(self) -> FileSource:
+        """Make the source."""
+        return FileSource(
+            list(self._paths), self._format.reading, discovery_ms=self._discovery_ms, row_format=self._format.row_format
+        )
+
+
+class FileReadingSettings(TypedDict, total=False):
+    """Settings that the short forms of `FileSource` share."""
+
+    monitor_interval: Duration | None
+    max_files_per_batch: int | None
+    glob: str | None
+    recursive: bool
+    row_format: RowFormat | None
+
+
+class FileSource(file_source.FileSource):
+    """Files as a source: exactly-once; bounded unless `monitor_continuously` or `monitor_interval` is used."""
+
+    @staticmethod
+    def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
+        """Read files record by record."""
+        return FileSourceBuilder(stream_format, list(paths))
+
+    @staticmethod
+    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+        """Read files in column batches."""
+        return FileSourceBuilder(bulk_format, list(paths))
+
+    @classmethod
+    def text(cls, path: PathLike, **settings: Unpack[FileReadingSettings]) -> FileSource:
+        """Read lines of text, each a str."""
+        return cls._of(path, FileReading("text"), settings)
+
+    @classmethod
+    def csv(
+        cls,
+        path: PathLike,
+        schema: Any = None,
+        header: bool = False,
+        delimiter: str = ",",
+        **settings: Unpack[FileReadingSettings],
+    ) -> FileSource:
+        """Read CSV as rows; without a schema the columns are inferred when the job starts."""
+        options = {"header": str(header).lower(), "sep": delimiter}
+        return cls._of(path, FileReading("csv", options, schema), settings)
+
+    @classmethod
+    def json(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource:
+        """Read JSON lines as rows; without a schema the columns are inferred when the job starts."""
+        return cls._of(path, FileReading("json", {}, schema), settings)
+
+    @classmethod
+    def parquet(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource:
+        """Read Parquet as rows."""
+        return cls._of(path, FileReading("parquet", {}, schema), settings)
+
+    @classmethod
+    def _of(cls, path: PathLike, reading: FileReading, settings: FileReadingSettings) -> FileSource:
+        interval = settings.get("monitor_interval")
+        taken = FileReading(
+            reading.file_format,
+            reading.options,
+            reading.schema,
+            glob=settings.get("glob"),
+            recursive=settings.get("recursive", False),
+            max_files_per_batch=settings.get("max_files_per_batch"),
+        )
+        discovery_ms = None if interval is None else interval.to_millis()
+        return cls(path, taken, discovery_ms=discovery_ms, row_format=settings.get("row_format"))
+
+
+class OutputFileConfig:
+    """How part files are called: prefix, then owner, subtask, version and number, then suffix."""
+
+    class OutputFileConfigBuilder:
+        """Collects prefix and suffix."""
+
+        def __init__(self) -> None:
+            self._prefix = "part"
+            self._suffix = ""
+
+        def with_part_prefix(self, prefix: str) -> OutputFileConfig.OutputFileConfigBuilder:
+            """Set what names start with."""
+            self._prefix = prefix
+            return self
+
+        def with_part_suffix(self, suffix: str) -> OutputFileConfig.OutputFileConfigBuilder:
+            """Set what names end with, such as ".json"."""
+            self._suffix = suffix
+            return self
+
+        def build(self) -> OutputFileConfig:
+            """Make the configuration."""
+            return OutputFileConfig(self._prefix, self._suffix)
+
+    @staticmethod
+    def builder() -> OutputFileConfig.OutputFileConfigBuilder:
+        """Start with prefix "part" and no suffix."""
+        return OutputFileConfig.OutputFileConfigBuilder()
+
+    def __init__(self, part_prefix: str, part_suffix: str) -> None:
+        self.part_prefix = part_prefix
+        self.part_suffix = part_suffix
+
+    def get_part_prefix(self) -> str:
+        """Return the prefix."""
+        return self.part_prefix
+
+    def get_part_suffix(self) -> str:
+        """Return the suffix."""
+        return self.part_suffix
+
+
+class FileSinkSettings(TypedDict, total=False):
+    """Settings that the short forms of `FileSink` share."""
+
+    bucket_assigner: BucketAssigner | None
+    rolling_policy: RollingPolicy | None
+    part_prefix: str
+    part_suffix: str | None
+
+
+class FileSink(file_sink.FileSink):
+    """Files as a sink: exactly-once. Row formats and bulk formats roll by the same policies."""
+
+    class BaseBuilder:
+        """Collects the settings of a file sink; buckets are named after the hour unless another assigner is set."""
+
+        def __init__(self, path: PathLike, file_format: FileFormat, rolling_policy: RollingPolicy) -> None:
+            self._path = path
+            self._format = file_format
+            self._policy = rolling_policy
+            self._assigner: BucketAssigner = BucketAssigner.date_time_bucket_assigner()
+            self._files: OutputFileConfig | None = None
+
+        def with_bucket_check_interval(self, interval: int) -> Self:
+            """Accept Flink's setting (ms); parts are looked at when they are due, so there is nothing to tune."""
+            if interval <= 0:
+                raise ConfigurationError(f"The bucket check interval must be above 0 ms, got {interval}.")
+            return self
+
+        def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> Self:
+            """Set which folder a record goes to."""
+            self._assigner = _checked(bucket_assigner, BucketAssigner, "with_bucket_assigner")
+            return self
+
+        def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
+            """Set when a part file is finished."""
+            self._policy = _checked(rolling_policy, RollingPolicy, "with_rolling_policy")
+            return self
+
+        def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
+            """Set prefix and suffix of the file names."""
+            self._files = _checked(output_file_config, OutputFileConfig, "with_output_file_config")
+            return self
+
+        def build(self) -> FileSink:
+            """Make the sink."""
+            files = self._files or OutputFileConfig("part", self._format.suffix)
+            return FileSink(
+                self._path,
+                self._format,
+                bucket_assigner=self._assigner,
+                rolling_policy=self._policy,
+                part_prefix=files.part_prefix,
+                part_suffix=files.part_suffix,
+            )
+
+    class RowFormatBuilder(BaseBuilder):
+        """Settings of a sink that writes record by record; rolls by size and time unless told otherwise."""
+
+    class BulkFormatBuilder(BaseBuilder):
+        """Settings of a sink that writes column batches; rolls with every batch unless told otherwise."""
+
+    @staticmethod
+    def for_row_format(base_path: PathLike, encoder: Encoder) -> FileSink.RowFormatBuilder:
+        """Write each record with an encoder, such as `Encoder.simple_string_encoder()`."""
+        encode = _checked(encoder, Encoder, "for_row_format").encode
+        return FileSink.RowFormatBuilder(base_path, TextFormat(encode), RollingPolicy.default_rolling_policy())
+
+    @staticmethod
+    def for_bulk_format(base_path: PathLike, writer_factory: FileFormat) -> FileSink.BulkFormatBuilder:
+        """Write column batches, with `ParquetBulkWriters.for_row_type(...)` or `CsvBulkWriters.for_schema(...)`."""
+        file_format = _checked(writer_factory, FileFormat, "for_bulk_format")
+        return FileSink.BulkFormatBuilder(base_path, file_format, RollingPolicy.on_checkpoint_rolling_policy())
+
+    @classmethod
+    def text(
+        cls, path: PathLike, encode: Callable[[Any], bytes] = line_of, **settings: Unpack[FileSinkSettings]
+    ) -> FileSink:
+        """Write str(record) and a line feed, or what `encode` makes of the record."""
+        return cls(path, TextFormat(encode), **settings)
+
+    @classmethod
+    def json(cls, path: PathLike, type_info: Any = None, **settings: Unpack[FileSinkSettings]) -> FileSink:
+        """Write one JSON object a line; `type_info` names the fields of plain tuples."""
+        return cls(path, JsonFormat(type_info), **settings)
+
+    @classmethod
+    def csv(
+        cls,
+        path: PathLike,
+        type_info: Any = None,
+        header: bool = False,
+        delimiter: str = ",",
+        **settings: Unpack[FileSinkSettings],
+    ) -> FileSink:
+        """Write CSV; the columns are those of `type_info`, or of the first record."""
+        return cls(path, CsvFormat(type_info, header, delimiter), **settings)
+
+    @classmethod
+    def parquet(
+        cls, path: PathLike, type_info: Any = None, compression: str = "snappy", **settings: Unpack[FileSinkSettings]
+    ) -> FileSink:
+        """Write Parquet; the columns are those of `type_info`, or learned from the first records."""
+        return cls(path, ParquetFormat(type_info, compression), **settings)
+
+
+def _checked(value: Any, kind: type[Any], method: str) -> Any:
+    if not isinstance(value, kind):
+        raise ConfigurationError(f"FileSink.{method} needs a {kind.__name__}, got {value!r}.")
+    return value

@@ -1,0 +1,15 @@
+"""PyFlink's name and path for the number sequence; the source itself is `penstock.connectors.sequence`."""
+
+from __future__ import annotations
+
+from penstock.connectors.sequence import NumberSequence
+
+__all__ = ["NumberSequenceSource"]
+
+
+class NumberSequenceSource(NumberSequence):
+    """The whole numbers from `start` to `end`, both included, in even contiguous splits: exactly-once."""
+
+    def __init__(self, start: int, end: int) -> None:
+        """Take the first and the last number."""
+        super().__init__(start, end)

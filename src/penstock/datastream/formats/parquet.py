@@ -1,0 +1,28 @@
+"""PyFlink's names for Parquet files: what `FileSource` reads and `FileSink` writes; owns no encoding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.connectors.file_source import FileReading
+from penstock.connectors.parquet_format import ParquetFormat
+from penstock.datastream.connectors.file_system import BulkFormat
+
+__all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
+
+
+class ParquetColumnarRowInputFormat(BulkFormat):
+    """Parquet files read as rows with the columns of `row_type`."""
+
+    def __init__(self, row_type: Any = None) -> None:
+        """Take `Types.ROW_NAMED(...)`, a DDL text, or None for the columns the files have."""
+        super().__init__(FileReading("parquet", {}, row_type))
+
+
+class ParquetBulkWriters:
+    """Makes Parquet writers for `FileSink.for_bulk_format`."""
+
+    @staticmethod
+    def for_row_type(row_type: Any = None) -> ParquetFormat:
+        """Write the columns of `row_type`, or those learned from the first records."""
+        return ParquetFormat(row_type)

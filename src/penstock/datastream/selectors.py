@@ -1,0 +1,168 @@
+"""Reading and replacing fields of records, and turning what `key_by` takes into one plain callable.
+
+Owns what "field" and "position" mean for each shape of record; knows nothing of streams or state.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.common.types import Row
+from penstock.datastream.functions import KeySelector
+from penstock.errors import GraphError
+
+Field = int | str
+
+
+def check_field(method: str, field: Any) -> Field:
+    """Return `field` if it can name a field (a name, or a position from 0), else raise GraphError."""
+    is_position = isinstance(field, int) and not isinstance(field, bool) and field >= 0
+    is_name = isinstance(field, str) and field != ""
+    if not (is_position or is_name):
+        raise GraphError(f"{method}: a field is a name or a position from 0, got {field!r}.")
+    return field  # type: ignore[no-any-return]
+
+
+def field_names(record: Any) -> list[Any]:
+    """Names of the record's fields, as far as it has any."""
+    if isinstance(record, Mapping):
+        return list(record)
+    if isinstance(record, (tuple, list, Row)):
+        return list(getattr(record, "_fields", None) or ())  # a Row or a named tuple may have them
+    if dataclasses.is_dataclass(record):
+        return [field.name for field in dataclasses.fields(record)]
+    return sorted(name for name in getattr(record, "__dict__", {}) if not name.startswith("_"))
+
+
+def _missing(record: Any, field: Field) -> KeyError:
+    kind = "position" if isinstance(field, int) else "field"
+    if isinstance(record, (tuple, list, Row)):
+        has = f"it has {len(record)} positions"
+        names = field_names(record)
+        has += f", fields {names}" if names else " and no named fields"
+    else:
+        has = f"its fields are {field_names(record)}"
+    return KeyError(f"no {kind} {field!r} in a record of type {type(record).__name__}: {has}.")
+
+
+def _index(record: Any, field: Field) -> int:
+    """Position of a field in a tuple, list or Row."""
+    if isinstance(field, int):
+        if field >= len(record):
+            raise _missing(record, field)
+        return field
+    try:
+        return field_names(record).index(field)
+    except ValueError:
+        raise _missing(record, field) from None
+
+
+def read_field(record: Any, field: Field) -> Any:
+    """Value of a field: by name on Row, mapping, named tuple or object; by position on tuple, list or Row."""
+    if isinstance(record, (tuple, list, Row)):
+        return record[_index(record, field)]
+    if isinstance(record, Mapping):
+        if field not in record:
+            raise _missing(record, field)
+        return record[field]
+    # Built-in values have attributes (`int.real`, `str.count`) that nobody means as fields.
+    if isinstance(field, int) or type(record).__module__ == "builtins":
+        raise _missing(record, field)
+    try:
+        return getattr(record, field)
+    except AttributeError:
+        raise _missing(record, field) from None
+
+
+def _replace_in_row(record: Row, position: int, value: Any) -> Row:
+    values = list(record)
+    values[position] = value
+    return Row.of_fields(tuple(field_names(record)) or None, values, record.get_row_kind())
+
+
+def _replace_in_sequence(record: Any, position: int, value: Any) -> Any:
+    values = list(record)
+    values[position] = value
+    if isinstance(record, list):
+        return values
+    make = getattr(type(record), "_make", type(record))
+    return make(values)
+
+
+def replace_field(record: Any, field: Field, value: Any) -> Any:
+    """A copy of the record with one field replaced; the record itself is left alone."""
+    if isinstance(record, Row):
+        return _replace_in_row(record, _index(record, field), value)
+    if isinstance(record, (tuple, list)):
+        return _replace_in_sequence(record, _index(record, field), value)
+    if isinstance(record, Mapping):
+        return {**record, field: value}
+    changed = copy.copy(record)
+    object.__setattr__(changed, str(field), value)  # frozen dataclasses too: the copy is ours until it is returned
+    return changed
+
+
+@dataclasses.dataclass(frozen=True)
+class FieldSelector:
+    """Key = one field of the record."""
+
+    field: Field
+
+    def __call__(self, record: Any) -> Any:
+        """Return the field's value."""
+        return read_field(record, self.field)
+
+
+@dataclasses.dataclass(frozen=True)
+class CompositeSelector:
+    """Key = a tuple of what several selectors give."""
+
+    parts: tuple[Callable[[Any], Any], ...]
+
+    def __call__(self, record: Any) -> tuple[Any, ...]:
+        """Return the parts' keys in order."""
+        return tuple([part(record) for part in self.parts])
+
+
+def make_key_selector(selector: Any, method: str = "key_by") -> Callable[[Any], Any]:
+    """Turn a callable, KeySelector, field name, position, or list or tuple of these into a plain callable."""
+    if isinstance(selector, KeySelector):
+        return selector.get_key
+    if isinstance(selector, type) and issubclass(selector, KeySelector):
+        raise GraphError(f"{method}: pass an instance, {selector.__name__}(), not the class {selector.__name__}.")
+    if isinstance(selector, (list, tuple)):
+        if not selector:
+            raise GraphError(f"{method}: give at least one field; for one group of all records use lambda value: 0.")
+        return CompositeSelector(tuple([make_key_selector(part, method) for part in selector]))
+    if callable(selector):
+        return selector  # type: ignore[no-any-return]
+    if isinstance(selector, (str, int)):
+        return FieldSelector(check_field(method, selector))
+    raise GraphError(
+        f"{method}: expected a callable, a KeySelector, a field name, a position or a list of these, got {selector!r}."
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Projection:
+    """Keeps some fields of a record, as a tuple in the order asked for."""
+
+    fields: tuple[Field, ...]
+
+    def __call__(self, record: Any) -> tuple[Any, ...]:
+        """Return the chosen fields."""
+        return tuple([read_field(record, field) for field in self.fields])
+
+
+@dataclasses.dataclass(frozen=True)
+class KeyAndValue:
+    """Pairs each record with its key, as PyFlink's `KeyedStream.execute_and_collect` shows them."""
+
+    key_selector: Callable[[Any], Any]
+
+    def __call__(self, record: Any) -> Row:
+        """Return Row(key, record)."""
+        return Row(self.key_selector(record), record)

@@ -1,0 +1,508 @@
+"""The environment a program is built in: sources, settings, and handing the finished graph to the engine.
+
+Owns the logical graph and the settings of one program; compiling and running belong to `penstock.graph` and the engine.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from penstock.common.configuration import Configuration
+from penstock.common.execution_config import ExecutionConfig
+from penstock.common.job_client import JobClient
+from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.restart_strategy import RestartStrategyConfiguration
+from penstock.common.typeinfo import TypeInformation
+from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.connectors.collection import CollectionSource
+from penstock.connectors.frame_source import FrameSource
+from penstock.connectors.sequence import NumberSequence
+from penstock.connectors.source import Source
+from penstock.datastream.arguments import (
+    check_max_parallelism,
+    check_parallelism,
+    check_timeout,
+    check_type,
+    is_whole,
+    non_empty_text,
+)
+from penstock.datastream.checkpoint_config import CheckpointConfig
+from penstock.datastream.checkpointing_mode import CheckpointingMode
+from penstock.datastream.data_stream import DataStream
+from penstock.datastream.execution_mode import RuntimeExecutionMode
+from penstock.datastream.functions import SourceFunction
+from penstock.datastream.slot_sharing_group import SlotSharingGroup
+from penstock.datastream.state_backend import EmbeddedRocksDBStateBackend, HashMapStateBackend, StateBackend
+from penstock.errors import ConfigurationError, GraphError
+from penstock.graph import settings as keys
+from penstock.graph.nodes import Edge, LogicalGraph, Role
+from penstock.graph.settings import JobSettings
+
+# The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
+from penstock.runtime import operators
+
+__all__ = ["StreamExecutionEnvironment"]
+
+_BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
+_SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
+_CHANGELOG = "state.changelog.enabled"
+_DEFAULT_BUFFER_TIMEOUT_MS = 100
+
+
+class StreamExecutionEnvironment:
+    """Where a streaming program starts: it makes sources, holds settings and executes.
+
+    After `execute` the environment forgets what it ran, as in Flink: the next `execute` runs what was added since,
+    with everything that feeds it.
+    """
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        """Start an empty program; programs call `get_execution_environment`."""
+        self.graph = LogicalGraph()
+        self.slot_sharing_groups: dict[int, str] = {}
+        self._configuration = Configuration()
+        self._config = ExecutionConfig()
+        self._checkpoint_config = CheckpointConfig()
+        self._restart_strategy: RestartStrategyConfiguration | None = None
+        self._local_parallelism: int | None = None
+        self._python_files: list[str] = []
+        self._archives: list[str] = []
+        self._cached_files: list[str] = []
+        self._executed_up_to = 0
+        if configuration is not None:
+            self.configure(configuration)
+
+    @staticmethod
+    def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
+        """Return a new environment."""
+        return StreamExecutionEnvironment(configuration)
+
+    # ---- settings ----
+
+    def configure(self, configuration: Configuration) -> None:
+        """Take over all keys of a configuration; a value that cannot be used is refused here."""
+        if not isinstance(configuration, Configuration):
+            raise ConfigurationError(f"configure: expected a Configuration, got {configuration!r}.")
+        told = configuration.key_set()
+        read = JobSettings.from_configuration(configuration)
+        self._configuration.add_all(configuration)
+        # What has a setter too is kept in one place, so that the later of key and call counts.
+        if keys.PARALLELISM in told:
+            self._config.set_parallelism(read.parallelism)
+        if read.max_parallelism is not None:
+            self._config.set_max_parallelism(read.max_parallelism)
+        if read.trigger_interval_ms is not None:
+            self._checkpoint_config.set_checkpoint_interval(read.trigger_interval_ms)
+        if read.job_parameters:
+            self._config.set_global_job_parameters(read.job_parameters)
+        if any(key.startswith(keys.RESTART_STRATEGY.partition(".")[0]) for key in told):
+            self._restart_strategy = read.restart_strategy
+
+    def get_config(self) -> ExecutionConfig:
+        """Return the execution configuration."""
+        return self._config
+
+    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
+        """Set the parallelism of operators that set none."""
+        self._config.set_parallelism(check_parallelism(parallelism, "the environment"))
+        return self
+
+    def get_parallelism(self) -> int:
+        """Return the parallelism of operators that set none."""
+        return self._settings(None).parallelism
+
+    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
+        """Set the number of key groups of operators that set none."""
+        self._config.set_max_parallelism(check_max_parallelism(max_parallelism, "the environment"))
+        return self
+
+    def get_max_parallelism(self) -> int:
+        """Return the number of key groups, or -1 if it follows the parallelism."""
+        return self._settings(None).max_parallelism or -1
+
+    def get_default_local_parallelism(self) -> int:
+        """Return the parallelism used when none is set: the cores of this machine unless told otherwise."""
+        return self._local_parallelism or keys.default_parallelism(
+            self._configuration.get_string(keys.SPARK_MASTER, "")
+        )
+
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        """Set the parallelism used when none is set."""
+        self._local_parallelism = check_parallelism(parallelism, "the environment")
+
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
+        """Choose streaming, batch or automatic."""
+        if not isinstance(execution_mode, RuntimeExecutionMode):
+            raise GraphError(f"set_runtime_mode: expected a RuntimeExecutionMode, got {execution_mode!r}.")
+        self._configuration.set_string(keys.RUNTIME_MODE, execution_mode.name)
+        return self
+
+    def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
+        """Accepted for PyFlink programs; blocks are sent when a batch has produced them."""
+        self._configuration.set_integer(_BUFFER_TIMEOUT, check_timeout(timeout_millis))
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        """Return the buffer timeout that was set."""
+        return self._configuration.get_integer(_BUFFER_TIMEOUT, _DEFAULT_BUFFER_TIMEOUT_MS)
+
+    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
+        """Run every operator by itself."""
+        self._configuration.set_boolean(keys.CHAINING, False)
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        """Whether operators are chained."""
+        return self._settings(None).chaining
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """Whether operators with other numbers of key groups are chained: never."""
+        return False
+
+    def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> StreamExecutionEnvironment:
+        """Accepted for PyFlink programs; Spark places tasks."""
+        if not isinstance(slot_sharing_group, SlotSharingGroup):
+            raise GraphError(f"register_slot_sharing_group: expected a SlotSharingGroup, got {slot_sharing_group!r}.")
+        return self
+
+    # ---- checkpoints, state and restart ----
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """Return the checkpoint configuration."""
+        return self._checkpoint_config
+
+    def enable_checkpointing(self, interval: int, mode: CheckpointingMode | None = None) -> StreamExecutionEnvironment:
+        """Take a checkpoint (run a batch) every `interval` milliseconds."""
+        if not is_whole(interval) or interval < 1:
+            raise GraphError(f"enable_checkpointing: the interval must be milliseconds of 1 or more, got {interval!r}.")
+        self._checkpoint_config.set_checkpoint_interval(interval)
+        if mode is not None:
+            if not isinstance(mode, CheckpointingMode):
+                raise GraphError(f"enable_checkpointing: expected a CheckpointingMode, got {mode!r}.")
+            self._checkpoint_config.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """Return the checkpoint interval in milliseconds, or -1 if there is none."""
+        return self._settings(None).trigger_interval_ms or -1
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """Return the checkpointing mode."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """Return the checkpointing mode."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """Whether unaligned checkpoints were asked for."""
+        return self._checkpoint_config.is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """Whether unaligned checkpoints were forced."""
+        return self._checkpoint_config.is_force_unaligned_checkpoints()
+
+    def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
+        """Set where savepoints go if no directory is given."""
+        self._configuration.set_string(
+            _SAVEPOINT_DIRECTORY, non_empty_text("set_default_savepoint_directory", directory)
+        )
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        """Return where savepoints go if no directory is given."""
+        return self._configuration.get_string(_SAVEPOINT_DIRECTORY, "") or None
+
+    def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
+        """Note the wish; state is always saved as change files with a snapshot now and then."""
+        self._configuration.set_boolean(_CHANGELOG, bool(enabled))
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """Whether a changelog was asked for; None if nothing was said."""
+        if not self._configuration.contains_key(_CHANGELOG):
+            return None
+        return self._configuration.get_boolean(_CHANGELOG, False)
+
+    def set_state_backend(self, state_backend: StateBackend) -> StreamExecutionEnvironment:
+        """Keep state on the heap (HashMapStateBackend) or on the worker's disk (EmbeddedRocksDBStateBackend: LMDB)."""
+        for kind, name in ((HashMapStateBackend, "hashmap"), (EmbeddedRocksDBStateBackend, "rocksdb")):
+            if isinstance(state_backend, kind):
+                self._configuration.set_string(keys.STATE_BACKEND, name)
+                return self
+        raise GraphError(
+            f"set_state_backend: expected a HashMapStateBackend or EmbeddedRocksDBStateBackend, got {state_backend!r}."
+        )
+
+    def set_restart_strategy(
+        self, restart_strategy_configuration: RestartStrategyConfiguration
+    ) -> StreamExecutionEnvironment:
+        """Choose what happens after a failure; see RestartStrategies."""
+        if not isinstance(restart_strategy_configuration, RestartStrategyConfiguration):
+            raise GraphError(
+                "set_restart_strategy: expected one of RestartStrategies, as RestartStrategies.no_restart(), "
+                f"got {restart_strategy_configuration!r}."
+            )
+        self._restart_strategy = restart_strategy_configuration
+        return self
+
+    # ---- code and files for the workers ----
+
+    def add_python_file(self, file_path: str) -> None:
+        """Make a .py file, .zip or package folder importable in the workers."""
+        self._python_files.append(_existing("add_python_file", file_path))
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Unpack an archive in the workers' directory, under `target_dir` if given."""
+        path = _existing("add_python_archive", archive_path)
+        self._archives.append(path if target_dir is None else f"{path}#{target_dir}")
+
+    def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
+        """Accepted with a warning: Spark installs no packages."""
+        _existing("set_python_requirements", requirements_file_path)
+        warnings.warn(
+            "set_python_requirements has no effect: Spark installs no packages on its workers; install them there, or "
+            "ship a packed environment with add_python_archive and set_python_executable.",
+            stacklevel=2,
+        )
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Choose the Python of the workers."""
+        self._configuration.set_string(keys.PYTHON_EXECUTABLE, non_empty_text("set_python_executable", python_exec))
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Copy a file to every worker, where `pyspark.SparkFiles.get(file name)` finds it.
+
+        `name` and `executable` are accepted for PyFlink programs; Spark keeps the file's own name and mode.
+        """
+        non_empty_text("register_cached_file", name)
+        self._cached_files.append(_existing("register_cached_file", file_path))
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Accepted with a warning: Penstock runs no Java operators."""
+        _warn_of_java("add_jars")
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Accepted with a warning: Penstock runs no Java operators."""
+        _warn_of_java("add_classpaths")
+
+    # ---- sources ----
+
+    def from_collection(self, collection: Iterable[Any], type_info: TypeInformation | None = None) -> DataStream:
+        """Stream the elements of a collection, in order; a declared type converts and checks them now."""
+        check_type("from_collection", "type_info", type_info)
+        if not isinstance(collection, Iterable):
+            raise GraphError(f"from_collection: expected a list or another iterable, got {collection!r}.")
+        values = list(collection)
+        if type_info is not None:
+            values = [_coerced(type_info, value, position) for position, value in enumerate(values)]
+        return self._source("Collection Source", CollectionSource(values), None, type_info)
+
+    def from_sequence(self, from_: int, to: int) -> DataStream:
+        """Stream the whole numbers from the first to the second, both included."""
+        return self._source("Sequence Source", NumberSequence(from_, to), None, None)
+
+    def from_source(
+        self,
+        source: Source,
+        watermark_strategy: WatermarkStrategy | None,
+        source_name: str,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """Stream what a source reads; watermarks are made for each of its splits."""
+        if not isinstance(source, Source):
+            raise _unusable_source("from_source", source)
+        if watermark_strategy is not None and not isinstance(watermark_strategy, WatermarkStrategy):
+            raise GraphError(f"from_source: expected a WatermarkStrategy, got {watermark_strategy!r}.")
+        name = non_empty_text("from_source", source_name)
+        return self._source(name, source, watermark_strategy, check_type("from_source", "type_info", type_info))
+
+    def add_source(
+        self, source_func: Source, source_name: str = "Custom Source", type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """Stream what a source reads, without watermarks."""
+        if not isinstance(source_func, Source):
+            raise _unusable_source("add_source", source_func)
+        name = non_empty_text("add_source", source_name)
+        return self._source(name, source_func, None, check_type("add_source", "type_info", type_info))
+
+    def read_text_file(self, file_path: str) -> DataStream:
+        """Stream the lines of a file, or of the files of a folder, that are there when the job starts."""
+        # Here, because the connectors import the vocabulary of this package.
+        from penstock.datastream.connectors.file_system import FileSource
+
+        source = FileSource.text(non_empty_text("read_text_file", file_path))
+        return self._source(f"Text File {file_path}", source, None, None)
+
+    def from_spark(
+        self,
+        frame: Any,
+        name: str = "Spark Source",
+        row_format: str | Callable[[dict[str, Any]], Any] = "row",
+        bounded: bool = False,
+    ) -> DataStream:
+        """Stream any Spark streaming DataFrame, given as such or as a function of the session."""
+        source = FrameSource(_frame_factory(frame), bounded=bounded, row_format=row_format)
+        return self._source(non_empty_text("from_spark", name), source, None, None)
+
+    # ---- execution ----
+
+    def explain(self) -> str:
+        """Describe, as text, the job that `execute` would run."""
+        from penstock.graph import compile_plan
+
+        return compile_plan(self._pending_graph(), self._settings(None)).explain()
+
+    def get_execution_plan(self) -> str:
+        """Describe, as text, the job that `execute` would run."""
+        return self.explain()
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Run the job and wait for its end; raises JobFailedError if it fails for good."""
+        client: Any = self.execute_async(job_name)
+        result: JobExecutionResult = client.wait()
+        return result
+
+    def execute_async(self, job_name: str | None = None) -> JobClient:
+        """Start the job and return a handle to it."""
+        # Here, so that programs can be built and explained where Spark cannot run.
+        from penstock.engine.spark import submit
+
+        if job_name is not None:
+            non_empty_text("execute", job_name)
+        client: JobClient = submit(self._pending_graph(), self._settings(job_name))
+        self._executed_up_to = max(self.graph.nodes)
+        return client
+
+    def close(self) -> None:
+        """Forget the program; jobs that were started go on."""
+        self.graph = LogicalGraph()
+        self.slot_sharing_groups.clear()
+        self._executed_up_to = 0
+
+    # ---- making nodes, the job's graph and its settings ----
+
+    def _source(
+        self, name: str, source: Source, strategy: WatermarkStrategy | None, type_info: TypeInformation | None
+    ) -> DataStream:
+        node = self.graph.add(
+            Role.SOURCE,
+            f"Source: {name}",
+            operators.SourceOperator(source, strategy),
+            is_single=source.is_single(),
+            output_type=type_info,
+        )
+        return DataStream(self, (Edge(node.id),), node_id=node.id, output_type=type_info)
+
+    def _pending_graph(self) -> LogicalGraph:
+        """What was added since the last execution, with all that feeds it."""
+        nodes = self.graph.nodes
+        wanted = [node.id for node in nodes.values() if node.id > self._executed_up_to and node.role is not Role.SOURCE]
+        if not wanted:
+            raise GraphError("nothing to execute: no operator or sink was added since the last execution.")
+        reached: set[int] = set()
+        while wanted:
+            node_id = wanted.pop()
+            if node_id not in reached:
+                reached.add(node_id)
+                wanted.extend(edge.source_id for edge in nodes[node_id].inputs)
+        return replace(self.graph, nodes={node_id: node for node_id, node in nodes.items() if node_id in reached})
+
+    def _settings(self, job_name: str | None) -> JobSettings:
+        settings = JobSettings.from_configuration(
+            Configuration(self._configuration).add_all(Configuration.from_dict(self._told_by_call())),
+            job_name=job_name,
+            checkpoint_directory=self._checkpoint_config.checkpoint_directory(),
+            restart_strategy=self._restart_strategy,
+        )
+        return replace(
+            settings,
+            spark_config={**settings.spark_config, **self._shipped_files(settings.spark_config)},
+            python_files=settings.python_files + tuple(self._python_files),
+        )
+
+    def _told_by_call(self) -> dict[str, Any]:
+        """Settings held by the configuration objects, by key."""
+        told: dict[str, Any] = {}
+        if self._config.get_parallelism() > 0:
+            told[keys.PARALLELISM] = self._config.get_parallelism()
+        elif self._local_parallelism is not None:
+            told[keys.PARALLELISM] = self._local_parallelism
+        if self._config.get_max_parallelism() > 0:
+            told[keys.MAX_PARALLELISM] = self._config.get_max_parallelism()
+        if self._checkpoint_config.is_checkpointing_enabled():
+            told[keys.CHECKPOINT_INTERVAL] = self._checkpoint_config.get_checkpoint_interval()
+        if self._config.get_global_job_parameters():
+            told[keys.JOB_PARAMETERS] = self._config.get_global_job_parameters()
+        return told
+
+    def _shipped_files(self, spark_config: dict[str, str]) -> dict[str, str]:
+        shipped = {"spark.archives": self._archives, "spark.files": self._cached_files}
+        return {
+            key: ",".join([*filter(None, [spark_config.get(key)]), *paths]) for key, paths in shipped.items() if paths
+        }
+
+
+class _GivenFrame:
+    """Hands out a frame that exists already; in a worker, where it is not needed, it travels without the frame."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __call__(self, spark: Any) -> Any:
+        return self._frame
+
+    def __reduce__(self) -> tuple[type[_GivenFrame], tuple[None]]:
+        return _GivenFrame, (None,)
+
+
+def _frame_factory(frame: Any) -> Callable[[Any], Any]:
+    is_streaming = getattr(frame, "isStreaming", None)
+    if is_streaming is False:
+        raise GraphError("from_spark: the DataFrame is not streaming; make it with spark.readStream.")
+    if is_streaming is True:
+        return _GivenFrame(frame)
+    if not callable(frame):
+        raise GraphError(
+            f"from_spark: expected a streaming DataFrame or a function of the session that makes one, got {frame!r}."
+        )
+    return frame  # type: ignore[no-any-return]
+
+
+def _coerced(type_info: TypeInformation, value: Any, position: int) -> Any:
+    try:
+        return type_info.coerce(value)
+    except (TypeError, ValueError) as error:
+        raise GraphError(
+            f"from_collection: element {position}, {value!r}, is not of {type_info!r}: {error}."
+        ) from error
+
+
+def _unusable_source(method: str, given: Any) -> GraphError:
+    if isinstance(given, SourceFunction):
+        return GraphError(
+            f"{method}: a SourceFunction cannot be read again after a failure, so Penstock cannot run it; "
+            "write a penstock.connectors.source.SplitSource and pass it to from_source."
+        )
+    hint = "; call .build() on it first" if callable(getattr(given, "build", None)) else ""
+    return GraphError(f"{method}: expected a Source, got {given!r}{hint}.")
+
+
+def _existing(method: str, path: str) -> str:
+    """Return the path; a local one must exist now, because the workers' complaint would come late and be obscure."""
+    non_empty_text(method, path)
+    if "://" not in path and not os.path.exists(path):
+        raise ConfigurationError(f"{method}: there is no file or folder {path!r}.")
+    return path
+
+
+def _warn_of_java(method: str) -> None:
+    warnings.warn(
+        f"{method} has no effect: Penstock runs no Java operators; for jars that Spark needs (sources, sinks) set the "
+        "configuration key spark.jars or spark.jars.packages.",
+        stacklevel=3,
+    )

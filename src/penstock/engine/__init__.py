@@ -1,0 +1,1 @@
+"""Engines that run a plan; Spark is the one for production."""

@@ -1,0 +1,132 @@
+"""The driver's part of every batch: gather reports, seal the version, publish sinks, say what comes next.
+
+The order is what makes it exactly-once, see `BatchCommitter.on_batch`.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+from pyspark.sql import DataFrame
+
+from penstock.checkpoint import CheckpointDirectory, Seal
+from penstock.connectors.sink import Committer
+from penstock.engine.spark.control import Control
+from penstock.engine.spark.driver_sinks import DriverSinks
+from penstock.engine.spark.rows_arrow import from_batch
+from penstock.engine.spark.statistics import JobStatistics
+from penstock.graph.plan import JobPlan
+from penstock.runtime import rows
+from penstock.runtime.failure import OperatorFailure
+from penstock.runtime.operators import SinkOperator
+from penstock.runtime.report import Report
+from penstock.runtime.rows import ExchangeRow
+
+
+class BatchCommitter:
+    """`foreachBatch` of a job's query; one for each start of the job."""
+
+    def __init__(
+        self,
+        plan: JobPlan,
+        directory: CheckpointDirectory,
+        control: Control,
+        sinks: DriverSinks,
+        statistics: JobStatistics,
+    ) -> None:
+        self._plan = plan
+        self._directory = directory
+        self._control = control
+        self._sinks = sinks
+        self._statistics = statistics
+        self._ephemeral = {vertex.uid for vertex in plan.vertices if vertex.is_ephemeral}
+        self._committers = _committers(plan)
+        self._previous: Seal | None = None
+        self.error: Exception | None = None
+        self.finished_batch: int | None = None
+        self.changed = threading.Event()
+
+    def on_batch(self, frame: DataFrame, batch: int) -> None:
+        """Run a batch and make it final.
+
+        1. The tasks run; they write state files and staged output that nobody refers to yet.
+        2. At-least-once sinks of the driver's side.
+        3. The seal: from here on the batch is final.
+        4. Exactly-once sinks are published from the seal. Then Spark logs the commit.
+        A driver that dies before 3 runs the batch again from the previous seal; after 3, it finds the seal and does 4
+        again, without running anything.
+        """
+        try:
+            sealed = self._directory.read_seal(batch) if self._previous is None else None
+            if sealed is None:
+                sealed = self._run(frame, batch)
+            self._publish(sealed)
+        except Exception as error:
+            # Spark would only hand back the text of it.
+            self.error = error
+            raise
+        self._previous = sealed
+        if self._all_ended(sealed):
+            self.finished_batch = batch
+        self._control.wake_at(sealed.next_deadline())
+        self.changed.set()
+
+    def finish_if_ended(self) -> bool:
+        """Before a start: whether the job had already come to its end, with its last output published."""
+        versions = self._directory.sealed_versions()
+        last = self._directory.read_seal(versions[-1]) if versions else None
+        if last is None or not self._all_ended(last):
+            return False
+        self._publish(last)
+        return True
+
+    def _run(self, frame: DataFrame, batch: int) -> Seal:
+        previous = self._previous or self._directory.read_seal(batch - 1)
+        assert previous is not None, "tasks would have failed without the previous seal"
+        apart = self._sinks.spark_vertices()
+        if apart:
+            frame = frame.persist()
+        try:
+            wanted = frame.where(~frame["vertex"].isin(apart)) if apart else frame
+            arrived = [row for table in wanted.toArrow().to_batches() for row in from_batch(table)]
+            self._raise_failure(arrived)
+            self._sinks.before_seal(frame, arrived, batch)
+        finally:
+            if apart:
+                frame.unpersist()
+        reports: list[Report] = [pickle.loads(row.payload) for row in arrived if row.kind == rows.REPORT]
+        seal = previous.followed_by(batch, reports, self._ephemeral)
+        self._directory.write_seal(seal)
+        self._sinks.after_seal(arrived)
+        self._statistics.on_batch(batch, seal, reports)
+        return seal
+
+    def _raise_failure(self, arrived: list[ExchangeRow]) -> None:
+        failures = [row for row in arrived if row.kind == rows.FAILURE]
+        if failures:
+            failure: OperatorFailure = pickle.loads(failures[0].payload)
+            raise failure
+
+    def _publish(self, seal: Seal) -> None:
+        for uid, items in seal.committables.items():
+            self._committers[uid].commit(items)
+
+    def _all_ended(self, seal: Seal) -> bool:
+        """Whether every source has ended; all that they set off ran in the same batch."""
+        return all(
+            seal.entry(vertex.uid, subtask).has_ended
+            for vertex in self._plan.sources()
+            for subtask in range(1 if vertex.is_ephemeral else vertex.parallelism)
+        )
+
+
+def _committers(plan: JobPlan) -> dict[str, Committer]:
+    found: dict[str, Committer] = {}
+    for vertex in plan.vertices:
+        for chained in vertex.operators:
+            if isinstance(chained.operator, SinkOperator):
+                committer = chained.operator.sink.create_committer()
+                if committer is not None:
+                    found[chained.uid] = committer
+    return found

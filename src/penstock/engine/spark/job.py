@@ -1,0 +1,281 @@
+"""The life of a job on Spark: start, restart by its strategy, drain, cancel, end."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from queue import Empty
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from penstock.checkpoint import CheckpointDirectory
+from penstock.common.completable_future import CompletableFuture
+from penstock.common.job_client import JobClient
+from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_id import JobID
+from penstock.common.job_status import JobStatus
+from penstock.engine.spark.batches import BatchCommitter
+from penstock.engine.spark.control import Control
+from penstock.engine.spark.driver_sinks import DriverSinks
+from penstock.engine.spark.failures import failure_text
+from penstock.engine.spark.frame_ends import FrameEnds
+from penstock.engine.spark.progress import ProgressDisplay
+from penstock.engine.spark.session import get_session, query_config
+from penstock.engine.spark.shipping import ship
+from penstock.engine.spark.statistics import JobStatistics, Progress
+from penstock.engine.spark.topology import build_frame, source_list
+from penstock.errors import JobCancelledError, JobFailedError
+from penstock.graph import JobPlan, JobSettings, LogicalGraph, compile_plan
+from penstock.runtime.operators import SinkOperator
+from penstock.runtime.subtask import TaskSettings
+
+_POLL_SECONDS = 0.05
+
+
+def submit(graph: LogicalGraph, settings: JobSettings) -> SparkJobClient:
+    """Check a program, start it as a job and return the handle to it."""
+    plan = compile_plan(graph, settings)
+    _validate_sinks(plan)
+    job = SparkJob(plan, settings)
+    job.start()
+    return SparkJobClient(job)
+
+
+def _validate_sinks(plan: JobPlan) -> None:
+    for vertex in plan.vertices:
+        for chained in vertex.operators:
+            if isinstance(chained.operator, SinkOperator):
+                chained.operator.sink.validate(chained.name)
+
+
+class SparkJob:
+    """A job and the thread that keeps it running."""
+
+    def __init__(self, plan: JobPlan, settings: JobSettings) -> None:
+        self.plan = plan
+        self.settings = settings
+        self.status = JobStatus.CREATED
+        self.statistics = JobStatistics(plan)
+        self.sinks = DriverSinks(plan)
+        self.ended: Future[JobExecutionResult] = Future()
+        self._temporary = None if settings.checkpoint_directory else tempfile.mkdtemp(prefix="penstock-checkpoint-")
+        self._directory = CheckpointDirectory(settings.checkpoint_directory or str(self._temporary))
+        self.job_id = self._directory.adopt(settings.job_name, plan.fingerprint())
+        # Everything that can be refused is refused before the caller gets a handle: pickling, Java, the session.
+        ship(plan, self._task_settings(0), self._directory.uri, settings.state_backend)
+        self._session: SparkSession = get_session(settings)
+        for path in settings.python_files:
+            self._session.sparkContext.addPyFile(path)
+        self._started = time.monotonic()
+        self._cancel = threading.Event()
+        self._drain = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"penstock-{settings.job_name}", daemon=True)
+
+    def start(self) -> None:
+        """Let the job run."""
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Ask the job to stop at once; its checkpoint stays."""
+        self._cancel.set()
+
+    def drain(self) -> None:
+        """Ask the job to end its sources where they are, fire everything, and finish."""
+        self._drain.set()
+
+    def _task_settings(self, attempt: int) -> TaskSettings:
+        return TaskSettings(
+            job_id=self.job_id,
+            attempt=attempt,
+            started_ms=time.time_ns() // 1_000_000,
+            job_parameters=self.settings.job_parameters,
+            watermark_every_records=self.settings.watermark_every_records,
+            is_batch_mode=self.settings.runtime_mode == "BATCH",
+        )
+
+    def _run(self) -> None:
+        """Start the query again and again until it has finished, was cancelled, or the strategy gives up."""
+        policy = self.settings.restart_strategy.create_policy()
+        attempt = 0
+        try:
+            while True:
+                try:
+                    self._run_attempt(attempt)
+                    break
+                except Exception as error:
+                    delay_ms = None if self._cancel.is_set() else policy.next_delay_ms(time.time_ns() // 1_000_000)
+                    if delay_ms is None:
+                        raise
+                    self.status = JobStatus.RESTARTING
+                    self.statistics.restarts += 1
+                    self._cancel.wait(delay_ms / 1000)
+                    attempt += 1
+                    del error
+            self._end(None)
+        except BaseException as error:
+            self._end(error)
+
+    def _end(self, error: BaseException | None) -> None:
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+        if self._cancel.is_set():
+            self.status = JobStatus.CANCELED
+            self.ended.set_exception(JobCancelledError(f"job {self.settings.job_name!r} was cancelled"))
+        elif error is not None:
+            self.status = JobStatus.FAILED
+            failed = JobFailedError(failure_text(error, self.settings.job_name))
+            failed.__cause__ = error
+            self.ended.set_exception(failed)
+        else:
+            self.status = JobStatus.FINISHED
+            runtime_ms = int((time.monotonic() - self._started) * 1000)
+            self.ended.set_result(JobExecutionResult(JobID(self.job_id), runtime_ms, self.statistics.metrics()))
+
+    def _run_attempt(self, attempt: int) -> None:
+        if self._cancel.is_set():
+            return
+        self._directory.take_over()
+        shipped = ship(self.plan, self._task_settings(attempt), self._directory.uri, self.settings.state_backend)
+        sources = source_list(self.plan, self.settings)
+        control = Control(sources, shipped.search_path, shipped.main_classes)
+        committer = BatchCommitter(self.plan, self._directory, control, self.sinks, self.statistics)
+        try:
+            if committer.finish_if_ended():
+                return
+            with query_config(self._session):
+                frame = build_frame(self._session, self.plan, shipped, control.directory)
+                writer = frame.writeStream.foreachBatch(committer.on_batch)
+                writer = writer.option("checkpointLocation", self._directory.spark_path)
+                if self.settings.trigger_interval_ms:
+                    writer = writer.trigger(processingTime=f"{self.settings.trigger_interval_ms} milliseconds")
+                query = writer.start()
+            self.status = JobStatus.RUNNING
+            try:
+                self._watch(query, committer, control)
+            finally:
+                query.stop()
+        except Exception as error:
+            raise committer.error or error from None
+        finally:
+            control.remove()
+
+    def _watch(self, query: StreamingQuery, committer: BatchCommitter, control: Control) -> None:
+        frame_ends = FrameEnds(self.plan)
+        while not self._cancel.is_set():
+            if not query.isActive:
+                query.awaitTermination()  # raises what ended it
+                return
+            if committer.finished_batch is not None:
+                _await_commit(query, committer.finished_batch)
+                return
+            if self._drain.is_set() and not control.state.is_draining:
+                control.drain()
+            for vertex in frame_ends.newly_ended(query):
+                control.end_frame(vertex)
+            committer.changed.wait(_POLL_SECONDS)
+            committer.changed.clear()
+        self.status = JobStatus.CANCELLING
+
+
+def _await_commit(query: StreamingQuery, batch: int) -> None:
+    """Let Spark log the commit of the last batch, so that a later start has nothing to repeat.
+
+    Not needed for correctness (the batch is sealed), so it is not waited for at any price.
+    """
+    give_up = time.monotonic() + 10
+    while query.isActive and time.monotonic() < give_up:
+        progress = query.lastProgress
+        if progress is not None and progress["batchId"] >= batch:
+            return
+        time.sleep(0.01)
+
+
+class SparkJobClient(JobClient):
+    """The handle to a job on Spark."""
+
+    def __init__(self, job: SparkJob) -> None:
+        self._job = job
+
+    def get_job_id(self) -> JobID:
+        """Identity of the job; the same after a restart from its checkpoint."""
+        return JobID(self._job.job_id)
+
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
+        """Where the job is in its life."""
+        return CompletableFuture.completed(self._job.status)
+
+    def cancel(self) -> CompletableFuture[None]:
+        """Stop the job at once; done when it has stopped. Its checkpoint stays as it is."""
+        self._job.cancel()
+        return self._stopped()
+
+    def stop(self, drain: bool = True) -> CompletableFuture[None]:
+        """Stop the job in good order: `drain` ends its sources, fires all timers and commits all sinks first."""
+        if not drain:
+            return self.cancel()
+        self._job.drain()
+        return self._stopped()
+
+    def _stopped(self) -> CompletableFuture[None]:
+        stopped: Future[None] = Future()
+        self._job.ended.add_done_callback(lambda ended: _pass_on(ended, stopped))
+        return CompletableFuture(stopped)
+
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """The figures of the job so far."""
+        return CompletableFuture.completed(dict(self.metrics()))
+
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
+        """The result, once the job has ended."""
+        return CompletableFuture(self._job.ended)
+
+    def wait(self, timeout: float | None = None) -> JobExecutionResult:
+        """Wait for the end (on a terminal: with progress); raises JobFailedError or JobCancelledError."""
+        with ProgressDisplay(self._job.settings.job_name, lambda: (self._job.status, self.progress())):
+            try:
+                return self._job.ended.result(timeout)
+            except KeyboardInterrupt:
+                self.cancel().result()
+                raise
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """Records in and out, and the user's own metrics, by operator uid."""
+        return self._job.statistics.metrics()
+
+    def progress(self) -> Progress:
+        """Batch, records, rate, watermark and lag."""
+        return self._job.statistics.progress
+
+    def restarts(self) -> int:
+        """How often the job was restarted."""
+        return self._job.statistics.restarts
+
+    def explain(self) -> str:
+        """The plan that runs."""
+        return self._job.plan.explain()
+
+    def collected(self, collect_id: str) -> Iterator[Any]:
+        """The records of a collecting sink as they become final; ends with the job and raises its failure."""
+        waiting = self._job.sinks.collected[collect_id]
+        while True:
+            has_ended = self._job.ended.done()
+            try:
+                yield waiting.get(timeout=None if has_ended else 0.05, block=not has_ended)
+            except Empty:
+                if has_ended:
+                    self._job.ended.result()
+                    return
+
+
+def _pass_on(ended: Future[JobExecutionResult], stopped: Future[None]) -> None:
+    error = ended.exception()
+    if error is None or isinstance(error, JobCancelledError):
+        stopped.set_result(None)
+    else:
+        stopped.set_exception(error)

@@ -1,0 +1,66 @@
+"""One line on a terminal that says where a running job is; silent where nobody looks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import TracebackType
+
+from rich.console import Console
+from rich.status import Status
+
+from penstock.common.job_status import JobStatus
+from penstock.engine.spark.statistics import Progress
+
+_REFRESH_SECONDS = 0.25
+
+
+class ProgressDisplay:
+    """Shows progress while a `with` block lasts, if standard error is a terminal."""
+
+    def __init__(self, job_name: str, current: Callable[[], tuple[JobStatus, Progress]]) -> None:
+        self._console = Console(stderr=True)
+        self._job_name = job_name
+        self._current = current
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> ProgressDisplay:
+        if self._console.is_terminal:
+            self._thread = threading.Thread(target=self._show, name="penstock-progress", daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._console.print(self._line())
+
+    def _show(self) -> None:
+        with Status(self._line(), console=self._console) as status:
+            while not self._stop.wait(_REFRESH_SECONDS):
+                status.update(self._line())
+
+    def _line(self) -> str:
+        status, progress = self._current()
+        return f"{self._job_name}: {status.name.lower()} · {describe(progress)}"
+
+
+def describe(progress: Progress) -> str:
+    """A progress as one line."""
+    parts = [f"batch {progress.batch}", f"{progress.records:,} records", f"{progress.records_per_second:,.0f}/s"]
+    if progress.watermark is not None:
+        parts.append(f"watermark {format_time(progress.watermark)}")
+    if progress.lag_ms is not None:
+        parts.append(f"lag {progress.lag_ms / 1000:,.1f} s")
+    return " · ".join(parts)
+
+
+def format_time(milliseconds: int) -> str:
+    """Event time for people; numbers that are no date stay numbers."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)

@@ -1,0 +1,68 @@
+"""Figures of a running job: totals per operator, rates, watermarks. Fed by reports, read by clients."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from penstock.checkpoint import Seal
+from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.graph.plan import JobPlan
+from penstock.runtime.report import Report
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a job is: last batch, records read in all and per second, event time and how far it lags."""
+
+    batch: int = -1
+    records: int = 0
+    records_per_second: float = 0.0
+    watermark: int | None = None
+    lag_ms: int | None = None
+
+
+@dataclass
+class JobStatistics:
+    """Totals over all batches since this process started the job."""
+
+    plan: JobPlan
+    totals: dict[str, dict[str, float]] = field(default_factory=dict)
+    progress: Progress = field(default_factory=Progress)
+    restarts: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _last: float = field(default_factory=time.monotonic)
+
+    def on_batch(self, batch: int, seal: Seal, reports: Iterable[Report]) -> None:
+        """Add what a batch brought."""
+        sources = {vertex.operators[0].uid for vertex in self.plan.sources()}
+        read = 0.0
+        with self._lock:
+            for report in reports:
+                for uid, figures in report.metrics.items():
+                    totals = self.totals.setdefault(uid, {})
+                    for name, value in figures.items():
+                        totals[name] = totals.get(name, 0) + value
+                    if uid in sources:
+                        read += figures["records_in"]
+            now = time.monotonic()
+            rate = read / max(now - self._last, 1e-6)
+            self._last = now
+            watermark = _event_time(self.plan, seal)
+            lag = None if watermark is None else max(0, time.time_ns() // 1_000_000 - watermark)
+            self.progress = Progress(batch, self.progress.records + int(read), rate, watermark, lag)
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """Totals per operator uid."""
+        with self._lock:
+            return {uid: dict(figures) for uid, figures in self.totals.items()}
+
+
+def _event_time(plan: JobPlan, seal: Seal) -> int | None:
+    """The lowest watermark of the sources that have one and have not ended."""
+    uids = {vertex.uid for vertex in plan.sources()}
+    marks = [entry.watermark for (uid, _), entry in seal.entries.items() if uid in uids]
+    known = [mark for mark in marks if MIN_WATERMARK < mark < MAX_WATERMARK]
+    return min(known, default=None)

@@ -1,0 +1,103 @@
+"""A plan as one Spark streaming frame: sources united, then one exchange and one function per level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.connectors.frame_source import FrameSource
+from penstock.connectors.source import SplitSource
+from penstock.engine.spark import tasks
+from penstock.engine.spark.control import SourceList, SplitVertex
+from penstock.engine.spark.native_source import NAME, PenstockSource
+from penstock.engine.spark.rows_arrow import SPARK_SCHEMA
+from penstock.engine.spark.shipping import ShippedPlan
+from penstock.errors import GraphError
+from penstock.graph.plan import JobPlan, Vertex
+from penstock.graph.settings import JobSettings
+from penstock.runtime.operators import SourceOperator
+
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def source_list(plan: JobPlan, settings: JobSettings) -> SourceList:
+    """The sources of a plan, sorted by who reads them."""
+    splits: dict[int, SplitVertex] = {}
+    frames: dict[int, bool] = {}
+    for vertex in plan.sources():
+        operator = source_operator(vertex)
+        has_idleness = _has_idleness(vertex)
+        if isinstance(operator.source, SplitSource):
+            splits[vertex.id] = SplitVertex(operator.source, vertex.parallelism, has_idleness)
+        else:
+            frames[vertex.id] = has_idleness
+    return SourceList(splits, frames, settings.max_records_per_batch)
+
+
+def source_operator(vertex: Vertex) -> SourceOperator:
+    """The head of a source vertex."""
+    operator = vertex.operators[0].operator
+    assert isinstance(operator, SourceOperator)
+    return operator
+
+
+def _has_idleness(vertex: Vertex) -> bool:
+    """Whether the source, or a watermark assigner chained to it, has to notice that nothing comes."""
+    strategies = [getattr(chained.operator, "strategy", None) for chained in vertex.operators]
+    return any(strategy is not None and strategy.idle_timeout_ms is not None for strategy in strategies)
+
+
+def build_frame(session: SparkSession, plan: JobPlan, shipped: ShippedPlan, control_directory: str) -> DataFrame:
+    """The streaming frame whose rows, in the end, are reports and records for the driver's side."""
+    session.dataSource.register(PenstockSource)
+    native = session.readStream.format(NAME).option("control", control_directory).load()
+    frames = [native.mapInArrow(_native_task(shipped), SPARK_SCHEMA)]
+    for vertex in plan.sources():
+        if vertex.is_ephemeral:
+            frames.append(_frame_of(session, vertex).mapInArrow(_frame_task(shipped, vertex.id), SPARK_SCHEMA))
+    frame = reduce(DataFrame.union, frames)
+    ephemeral = {vertex.id for vertex in plan.sources() if vertex.is_ephemeral}
+    for _, vertices in plan.levels():
+        partitions = max(vertex.parallelism for vertex in vertices)
+        here = {vertex.id: (vertex.uid, vertex.parallelism) for vertex in vertices}
+        frame = frame.repartitionById(partitions, "target")
+        frame = frame.mapInArrow(_level_task(shipped, here, ephemeral), SPARK_SCHEMA)
+    return frame
+
+
+def _frame_of(session: SparkSession, vertex: Vertex) -> DataFrame:
+    source = source_operator(vertex).source
+    assert isinstance(source, FrameSource)
+    frame = source.make_frame(session)
+    if not isinstance(frame, DataFrame) or not frame.isStreaming:
+        raise GraphError(
+            f"source {vertex.operators[0].name!r} gives no streaming DataFrame: read it with spark.readStream"
+        )
+    return frame
+
+
+# Spark pickles these functions by value: they hold nothing but what they pass on.
+
+
+def _native_task(shipped: ShippedPlan) -> Task:
+    def native_sources(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return tasks.run_native_sources(shipped, batches)
+
+    return native_sources
+
+
+def _frame_task(shipped: ShippedPlan, vertex: int) -> Task:
+    def frame_source(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return tasks.run_frame_source(shipped, vertex, batches)
+
+    return frame_source
+
+
+def _level_task(shipped: ShippedPlan, here: dict[int, tuple[str, int]], ephemeral: set[int]) -> Task:
+    def level(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return tasks.run_level(shipped, here, ephemeral, batches)
+
+    return level

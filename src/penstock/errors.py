@@ -1,0 +1,43 @@
+"""Errors that Penstock raises on purpose; every message says where and what to do."""
+
+from __future__ import annotations
+
+
+class PenstockError(Exception):
+    """Base of all errors raised by Penstock itself."""
+
+
+class GraphError(PenstockError, ValueError):
+    """The program cannot become a job; raised before anything runs."""
+
+
+class ConfigurationError(PenstockError, ValueError):
+    """A setting has a value that cannot be used; raised before anything runs."""
+
+
+class KeyEncodingError(PenstockError, TypeError):
+    """A key has no canonical bytes, so it could not be found again after a restart."""
+
+
+class StateError(PenstockError):
+    """State was used in a way that has no meaning, such as outside a keyed context."""
+
+
+class CheckpointError(PenstockError):
+    """A checkpoint directory is unreadable, damaged or belongs to another job."""
+
+
+class SourceError(PenstockError):
+    """A source could not be listed or read."""
+
+
+class SinkError(PenstockError):
+    """A sink could not write or publish."""
+
+
+class JobFailedError(PenstockError):
+    """A job ended with a failure; the text starts with the user's own traceback."""
+
+
+class JobCancelledError(PenstockError):
+    """The result of a job was asked for, but the job was cancelled."""

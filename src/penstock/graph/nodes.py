@@ -1,0 +1,115 @@
+"""The logical plan: immutable descriptions of sources, operators, sinks and the edges between them.
+
+Owns no behaviour of operators (`Node.operator` is opaque here) and knows nothing of how a plan is run.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+FORWARD_INPUT = 0
+
+
+class Exchange(enum.Enum):
+    """How an edge chooses the subtask of its target that gets a record."""
+
+    FORWARD = "forward"
+    KEYED = "keyed"
+    REBALANCE = "rebalance"
+    RESCALE = "rescale"
+    SHUFFLE = "shuffle"
+    BROADCAST = "broadcast"
+    GLOBAL = "global"
+    CUSTOM = "custom"
+
+
+@dataclass(frozen=True)
+class Partitioning:
+    """An exchange with what it needs to decide.
+
+    `key_selector` is a plain callable value -> key (keyed and custom exchanges). `partitioner` is a plain
+    callable (key, number of targets) -> target (custom exchanges only). `key_type` is the declared
+    `TypeInformation` of the key, or None. `is_explicit` tells `forward()` apart from "nothing was said".
+    """
+
+    exchange: Exchange
+    key_selector: Callable[[Any], Any] | None = None
+    partitioner: Callable[[Any, int], int] | None = None
+    key_type: Any = None
+    is_explicit: bool = False
+
+
+FORWARD = Partitioning(Exchange.FORWARD)
+
+
+class Role(enum.Enum):
+    """What a node is for."""
+
+    SOURCE = "source"
+    OPERATOR = "operator"
+    SINK = "sink"
+
+
+class Chaining(enum.Enum):
+    """Whether a node may share a vertex with its neighbours."""
+
+    ALWAYS = "always"
+    HEAD = "head"  # may be followed, but starts a vertex of its own
+    NEVER = "never"
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One input of a node: records of `source_id` (its main output, or its side output `tag`)."""
+
+    source_id: int
+    partitioning: Partitioning = FORWARD
+    tag: str | None = None
+    input_index: int = FORWARD_INPUT
+
+
+@dataclass(frozen=True)
+class Node:
+    """A source, operator or sink with its inputs.
+
+    `operator` is an unopened `penstock.runtime` operator (for sources: a source operator; for sinks: a sink
+    operator); a fresh copy is opened in every subtask. `parallelism` None means the environment's default.
+    `is_single` marks a node that must run with parallelism 1 (a collection source, a non-keyed window).
+    """
+
+    id: int
+    role: Role
+    name: str
+    operator: Any
+    inputs: tuple[Edge, ...] = ()
+    uid: str | None = None
+    parallelism: int | None = None
+    max_parallelism: int | None = None
+    chaining: Chaining = Chaining.ALWAYS
+    is_single: bool = False
+    output_type: Any = None
+    description: str | None = None
+
+
+@dataclass
+class LogicalGraph:
+    """All nodes of one environment, by id, in the order they were made."""
+
+    nodes: dict[int, Node] = field(default_factory=dict)
+    _ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    def add(self, role: Role, name: str, operator: Any, inputs: tuple[Edge, ...] = (), **settings: Any) -> Node:
+        """Append a node and return it."""
+        node = Node(next(self._ids), role, name, operator, inputs, **settings)
+        self.nodes[node.id] = node
+        return node
+
+    def change(self, node_id: int, **settings: Any) -> Node:
+        """Replace settings of a node (name, uid, parallelism, ...) and return the new version."""
+        node = replace(self.nodes[node_id], **settings)
+        self.nodes[node_id] = node
+        return node

@@ -1,0 +1,131 @@
+"""The physical plan: vertices of chained operators on levels, ready to be run by an engine.
+
+Owns the data model only; `penstock.graph.compilation` makes it from a logical graph.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.graph.nodes import Exchange, Partitioning, Role
+
+
+@dataclass(frozen=True)
+class ChainedOperator:
+    """An operator inside a vertex; `parent` is the index of the operator that feeds it (None for the head)."""
+
+    uid: str
+    name: str
+    operator: Any
+    parent: int | None
+    tag: str | None
+    role: Role
+
+
+@dataclass(frozen=True)
+class OutEdge:
+    """Where an operator of a vertex sends its main output (`tag` None) or a side output."""
+
+    operator: int
+    tag: str | None
+    partitioning: Partitioning
+    target: int
+    target_input: int
+    target_parallelism: int
+    target_max_parallelism: int
+    to_driver: bool
+
+    def is_pointwise(self, parallelism: int) -> bool:
+        """Whether sender i reaches only subtask i of the target."""
+        return self.partitioning.exchange is Exchange.FORWARD and parallelism == self.target_parallelism
+
+
+@dataclass(frozen=True)
+class InEdge:
+    """An upstream vertex of a vertex. `is_ephemeral`: its subtasks are not the same from batch to batch."""
+
+    source: int
+    input_index: int
+    channels: int
+    is_ephemeral: bool
+    is_pointwise: bool
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """A tree of chained operators that runs as `parallelism` subtasks; level 0 holds the sources."""
+
+    id: int
+    uid: str
+    name: str
+    level: int
+    parallelism: int
+    max_parallelism: int
+    operators: tuple[ChainedOperator, ...]
+    outputs: tuple[OutEdge, ...]
+    inputs: tuple[InEdge, ...]
+    is_driver: bool = False
+    is_ephemeral: bool = False
+
+    @property
+    def is_source(self) -> bool:
+        """Whether the vertex starts with a source."""
+        return self.operators[0].role is Role.SOURCE
+
+
+@dataclass(frozen=True)
+class JobPlan:
+    """A whole job. Vertices are in level order; driver vertices (print, collect, Spark writers) come last."""
+
+    name: str
+    vertices: tuple[Vertex, ...]
+
+    def vertex(self, vertex_id: int) -> Vertex:
+        """The vertex with that id (ids are positions)."""
+        return self.vertices[vertex_id]
+
+    def sources(self) -> list[Vertex]:
+        """The vertices of level 0."""
+        return [vertex for vertex in self.vertices if vertex.is_source]
+
+    def driver_vertices(self) -> list[Vertex]:
+        """The sinks whose records go to the driver's side."""
+        return [vertex for vertex in self.vertices if vertex.is_driver]
+
+    def levels(self) -> Iterator[tuple[int, list[Vertex]]]:
+        """Levels from 1 on, each with the vertices that run in it."""
+        last = max((v.level for v in self.vertices if not v.is_driver), default=0)
+        for level in range(1, last + 1):
+            yield level, [v for v in self.vertices if v.level == level and not v.is_driver]
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What must be the same for a job to go on from a checkpoint, as JSON-able data."""
+        return {
+            "vertices": [
+                {
+                    "uid": vertex.uid,
+                    "name": vertex.name,
+                    "parallelism": vertex.parallelism,
+                    "max_parallelism": vertex.max_parallelism,
+                    "operators": [
+                        {"uid": op.uid, "kind": type(op.operator).__name__} for op in vertex.operators
+                    ],
+                }
+                for vertex in self.vertices
+                if not vertex.is_driver
+            ]
+        }
+
+    def digest(self) -> str:
+        """Short hash of the fingerprint."""
+        return hashlib.sha256(json.dumps(self.fingerprint(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def explain(self) -> str:
+        """The plan as text."""
+        from penstock.graph.explanation import explain
+
+        return explain(self)

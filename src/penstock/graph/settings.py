@@ -1,0 +1,311 @@
+"""The settings a job is started with, read and checked from configuration keys before anything runs.
+
+Owns names, defaults and checks of the keys; what a setting does is decided where it is used.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from penstock.common.configuration import Configuration
+from penstock.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from penstock.common.time import Duration
+from penstock.errors import ConfigurationError
+from penstock.state.groups import MAX_PARALLELISM_LIMIT
+
+JOB_NAME = "pipeline.name"
+PARALLELISM = "parallelism.default"
+MAX_PARALLELISM = "pipeline.max-parallelism"
+CHAINING = "pipeline.operator-chaining.enabled"
+CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
+CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
+RUNTIME_MODE = "execution.runtime-mode"
+RESTART_STRATEGY = "restart-strategy.type"
+MAX_RECORDS_PER_BATCH = "penstock.batch.max-records"
+WATERMARK_EVERY_RECORDS = "pipeline.watermark-every-records"
+STATE_BACKEND = "state.backend.type"
+PYTHON_FILES = "python.files"
+PYTHON_EXECUTABLE = "python.executable"
+JOB_PARAMETERS = "pipeline.global-job-parameters"
+SPARK_MASTER = "spark.master"
+
+DEFAULT_JOB_NAME = "Penstock Streaming Job"
+DEFAULT_MAX_RECORDS_PER_BATCH = 500_000
+DEFAULT_WATERMARK_EVERY_RECORDS = 5_000
+RUNTIME_MODES = ("STREAMING", "BATCH", "AUTOMATIC")
+
+# Older Flink names that programs still carry; the current name wins when both are set.
+_FORMER_NAMES = {
+    CHECKPOINT_DIRECTORY: "state.checkpoints.dir",
+    STATE_BACKEND: "state.backend",
+    RESTART_STRATEGY: "restart-strategy",
+    CHAINING: "pipeline.operator-chaining",
+}
+# RocksDB's place, state on disk beside the worker, is taken by LMDB.
+_STATE_BACKENDS = {"lmdb": "lmdb", "rocksdb": "lmdb", "hashmap": "heap", "heap": "heap", "memory": "heap"}
+_LOCAL_MASTER = re.compile(r"local\[\s*(\d+)\s*(?:,.*)?\]")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class JobSettings:
+    """Everything about a job that is not in its graph.
+
+    `parallelism` is used by operators that set none. `trigger_interval_ms` None means a batch as soon as the last
+    one is done. `checkpoint_directory` None means a temporary one that dies with the job. `runtime_mode` is
+    STREAMING, BATCH or AUTOMATIC; `state_backend` is "lmdb" or "heap".
+    """
+
+    job_name: str = DEFAULT_JOB_NAME
+    parallelism: int = 1
+    max_parallelism: int | None = None
+    chaining: bool = True
+    checkpoint_directory: str | None = None
+    trigger_interval_ms: int | None = None
+    runtime_mode: str = "STREAMING"
+    restart_strategy: RestartStrategyConfiguration = field(default_factory=RestartStrategies.no_restart)
+    max_records_per_batch: int = DEFAULT_MAX_RECORDS_PER_BATCH
+    state_backend: str = "lmdb"
+    spark_master: str | None = None
+    spark_config: dict[str, str] = field(default_factory=dict)
+    python_files: tuple[str, ...] = ()
+    job_parameters: dict[str, str] = field(default_factory=dict)
+    watermark_every_records: int = DEFAULT_WATERMARK_EVERY_RECORDS
+
+    @classmethod
+    def from_configuration(
+        cls,
+        configuration: Configuration | Mapping[str, Any],
+        *,
+        job_name: str | None = None,
+        checkpoint_directory: str | None = None,
+        restart_strategy: RestartStrategyConfiguration | None = None,
+    ) -> JobSettings:
+        """Read the keys that Penstock knows; the arguments win over them. A bad value names its key."""
+        values = _Values(configuration)
+        interval = values.read(CHECKPOINT_INTERVAL, positive_duration_ms)
+        return cls(
+            job_name=job_name or values.read(JOB_NAME, str) or DEFAULT_JOB_NAME,
+            parallelism=values.read(PARALLELISM, positive) or default_parallelism(values.read(SPARK_MASTER, str)),
+            max_parallelism=values.read(MAX_PARALLELISM, max_parallelism),
+            chaining=values.read_or(CHAINING, boolean, default=True),
+            checkpoint_directory=checkpoint_directory or values.read(CHECKPOINT_DIRECTORY, non_empty),
+            trigger_interval_ms=interval,
+            runtime_mode=values.read_or(RUNTIME_MODE, runtime_mode, default="STREAMING"),
+            restart_strategy=restart_strategy or _restart_strategy(values, is_checkpointed=interval is not None),
+            max_records_per_batch=values.read_or(
+                MAX_RECORDS_PER_BATCH, positive, default=DEFAULT_MAX_RECORDS_PER_BATCH
+            ),
+            state_backend=values.read_or(STATE_BACKEND, state_backend, default="lmdb"),
+            spark_master=values.read(SPARK_MASTER, non_empty),
+            spark_config=_spark_config(values),
+            python_files=values.read_or(PYTHON_FILES, comma_separated, default=()),
+            job_parameters=values.read_or(JOB_PARAMETERS, key_value_pairs, default={}),
+            watermark_every_records=values.read_or(
+                WATERMARK_EVERY_RECORDS, positive, default=DEFAULT_WATERMARK_EVERY_RECORDS
+            ),
+        )
+
+
+class _Values:
+    """Configuration values by key, with the key named in every complaint."""
+
+    def __init__(self, configuration: Configuration | Mapping[str, Any]) -> None:
+        self.by_key: dict[str, Any] = {}
+        if isinstance(configuration, Configuration):
+            configuration.add_all_to_dict(self.by_key)
+        else:
+            self.by_key.update(configuration)
+
+    def read(self, key: str, convert: Callable[[Any], T]) -> T | None:
+        former = _FORMER_NAMES.get(key)
+        used = former if former in self.by_key and key not in self.by_key else key
+        if used is None or self.by_key.get(used) is None:
+            return None
+        value = self.by_key[used]
+        try:
+            return convert(value)
+        except (ValueError, TypeError) as error:
+            raise ConfigurationError(f"configuration key {used!r} is {value!r}, but {error}.") from error
+
+    def read_or(self, key: str, convert: Callable[[Any], T], *, default: T) -> T:
+        value = self.read(key, convert)
+        return default if value is None else value
+
+
+def positive(value: Any) -> int:
+    """Convert to a whole number of 1 or more."""
+    number = _whole(value)
+    if number < 1:
+        raise ValueError("it must be 1 or more")
+    return number
+
+
+def max_parallelism(value: Any) -> int:
+    """Convert to a number of key groups."""
+    number = _whole(value)
+    if not 1 <= number <= MAX_PARALLELISM_LIMIT:
+        raise ValueError(f"it must be from 1 to {MAX_PARALLELISM_LIMIT}")
+    return number
+
+
+def boolean(value: Any) -> bool:
+    """Convert true/false in any case."""
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
+        raise ValueError("it must be true or false")
+    return text == "true"
+
+
+def non_empty(value: Any) -> str:
+    """Convert to text that is not blank."""
+    text = str(value).strip()
+    if not text:
+        raise ValueError("it must not be empty")
+    return text
+
+
+def duration_ms(value: Any) -> int:
+    """Convert Flink's duration texts ("10 s", "1min", "500 ms"; a bare number is milliseconds)."""
+    duration = value if isinstance(value, Duration) else Duration.parse(str(value))
+    return duration.to_millis()
+
+
+def positive_duration_ms(value: Any) -> int:
+    """Convert a duration of at least a millisecond."""
+    duration = duration_ms(value)
+    if duration < 1:
+        raise ValueError("it must be longer than 0 ms")
+    return duration
+
+
+def runtime_mode(value: Any) -> str:
+    """Convert to one of RUNTIME_MODES."""
+    mode = str(value).strip().upper()
+    if mode not in RUNTIME_MODES:
+        raise ValueError(f"it must be one of {', '.join(RUNTIME_MODES)}")
+    return mode
+
+
+def state_backend(value: Any) -> str:
+    """Convert Flink's and Penstock's backend names to "lmdb" or "heap"."""
+    backend = _STATE_BACKENDS.get(str(value).strip().lower())
+    if backend is None:
+        raise ValueError(f"it must be one of {', '.join(_STATE_BACKENDS)}")
+    return backend
+
+
+def comma_separated(value: Any) -> tuple[str, ...]:
+    """Split a text (or take a list) of items; Flink writes lists with commas or semicolons."""
+    items = value if isinstance(value, (list, tuple)) else re.split("[,;]", str(value))
+    return tuple(text for text in (str(item).strip() for item in items) if text)
+
+
+def key_value_pairs(value: Any) -> dict[str, str]:
+    """Convert Flink's "key:value,key:value" texts, or take a mapping."""
+    if isinstance(value, Mapping):
+        return {str(key): str(item) for key, item in value.items()}
+    pairs = [item.partition(":") for item in comma_separated(value)]
+    if not all(separator for _, separator, _ in pairs):
+        raise ValueError('it must look like "key:value,key:value"')
+    return {key.strip(): item.strip() for key, _, item in pairs}
+
+
+def default_parallelism(spark_master: str | None) -> int:
+    """Cores of this machine, but no more than a `local[n]` master has threads."""
+    cores = os.cpu_count() or 1
+    local = _LOCAL_MASTER.fullmatch(spark_master or "")
+    return min(cores, max(1, int(local.group(1)))) if local else cores
+
+
+def _whole(value: Any) -> int:
+    try:
+        if isinstance(value, (bool, float)):
+            raise ValueError
+        return int(value)
+    except (ValueError, TypeError):
+        raise ValueError("it must be a whole number") from None
+
+
+def _spark_config(values: _Values) -> dict[str, str]:
+    config = {key: _spark_text(value) for key, value in values.by_key.items() if key.startswith("spark.")}
+    executable = values.read(PYTHON_EXECUTABLE, non_empty)
+    if executable is not None:
+        config.setdefault("spark.pyspark.python", executable)
+    return config
+
+
+def _spark_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _restart_strategy(values: _Values, *, is_checkpointed: bool) -> RestartStrategyConfiguration:
+    # Flink's rule when nothing is said: restart with growing pauses if there are checkpoints, else not at all.
+    kind = values.read(RESTART_STRATEGY, _restart_kind)
+    if kind is None:
+        kind = "exponential-delay" if is_checkpointed else "none"
+    try:
+        return _RESTART_STRATEGIES[kind](values)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"restart strategy {kind!r} of key {RESTART_STRATEGY!r}: {error}") from error
+
+
+def _restart_kind(value: Any) -> str:
+    kind = str(value).strip().lower()
+    if kind not in _RESTART_STRATEGIES:
+        raise ValueError(f"it must be one of {', '.join(_RESTART_STRATEGIES)}")
+    return kind
+
+
+def _no_restart(values: _Values) -> RestartStrategyConfiguration:
+    return RestartStrategies.no_restart()
+
+
+def _fixed_delay(values: _Values) -> RestartStrategyConfiguration:
+    prefix = "restart-strategy.fixed-delay."
+    attempts = values.read_or(prefix + "attempts", positive, default=1)
+    return RestartStrategies.fixed_delay_restart(attempts, values.read_or(prefix + "delay", duration_ms, default=1_000))
+
+
+def _failure_rate(values: _Values) -> RestartStrategyConfiguration:
+    prefix = "restart-strategy.failure-rate."
+    return RestartStrategies.failure_rate_restart(
+        values.read_or(prefix + "max-failures-per-interval", positive, default=1),
+        values.read_or(prefix + "failure-rate-interval", positive_duration_ms, default=60_000),
+        values.read_or(prefix + "delay", duration_ms, default=1_000),
+    )
+
+
+def _exponential_delay(values: _Values) -> RestartStrategyConfiguration:
+    prefix = "restart-strategy.exponential-delay."
+    jitter = values.read_or(prefix + "jitter-factor", float, default=0.0)
+    return RestartStrategies.exponential_delay_restart(
+        values.read_or(prefix + "initial-backoff", positive_duration_ms, default=1_000),
+        values.read_or(prefix + "max-backoff", positive_duration_ms, default=60_000),
+        values.read_or(prefix + "backoff-multiplier", float, default=1.5),
+        values.read_or(prefix + "reset-backoff-threshold", positive_duration_ms, default=3_600_000),
+        jitter,
+        attempts_before_reset=values.read(prefix + "attempts-before-reset-backoff", positive),
+        random=_roll if jitter else None,
+    )
+
+
+def _roll() -> float:
+    # A function of this module is pickled by name; `random.random` would take the generator's whole state along.
+    return random.random()
+
+
+_RESTART_STRATEGIES: dict[str, Callable[[_Values], RestartStrategyConfiguration]] = {
+    "none": _no_restart,
+    "off": _no_restart,
+    "disable": _no_restart,
+    "fixed-delay": _fixed_delay,
+    "failure-rate": _failure_rate,
+    "exponential-delay": _exponential_delay,
+}

@@ -1,0 +1,7 @@
+"""Metrics of user functions; owns no reporting."""
+
+from __future__ import annotations
+
+from penstock.metrics.metricbase import Counter, Distribution, Gauge, Meter, Metric, MetricGroup
+
+__all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]

@@ -1,0 +1,105 @@
+"""User functions in all the shapes that are accepted become plain callables with one shape each.
+
+A function may be an object of the right class or anything callable; it may return or yield its results, or take a
+collector as last argument (`out.collect(value)`), as Java users are used to.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from penstock.datastream.output_tag import OutputTag
+from penstock.runtime.output import Output
+
+Results = Iterable[Any] | None
+
+
+class Collector:
+    """Gathers what user code emits while a block or a timer is worked on; `timestamp` goes with each result."""
+
+    __slots__ = ("_output", "_sides", "_timestamps", "_values", "timestamp")
+
+    def __init__(self, output: Output) -> None:
+        self.timestamp: int | None = None
+        self._output = output
+        self._values: list[Any] = []
+        self._timestamps: list[int | None] = []
+        self._sides: dict[str, tuple[list[Any], list[int | None]]] = {}
+
+    def collect(self, value: Any) -> None:
+        """Emit one record to the main output."""
+        self._values.append(value)
+        self._timestamps.append(self.timestamp)
+
+    def side(self, tag: OutputTag, value: Any) -> None:
+        """Emit one record to a side output."""
+        values, timestamps = self._sides.setdefault(tag.tag_id, ([], []))
+        values.append(value)
+        timestamps.append(self.timestamp)
+
+    def take(self, results: Iterable[Any]) -> None:
+        """Emit everything a function returned or yields; `(OutputTag, value)` goes to that side output."""
+        values = self._values
+        before = len(values)
+        for result in results:
+            if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+                self.side(*result)
+            else:
+                values.append(result)
+        added = len(values) - before
+        if added == 1:
+            self._timestamps.append(self.timestamp)
+        elif added:
+            self._timestamps.extend([self.timestamp] * added)
+
+    def flush(self) -> None:
+        """Hand everything to the output."""
+        if self._values:
+            values, timestamps = self._values, self._timestamps
+            self._values, self._timestamps = [], []
+            self._output.emit(values, timestamps)
+        if self._sides:
+            sides, self._sides = self._sides, {}
+            for tag, (values, timestamps) in sides.items():
+                self._output.emit_side(tag, values, timestamps)
+
+    def discard(self) -> None:
+        """Forget everything: the block failed."""
+        self._values, self._timestamps, self._sides = [], [], {}
+
+
+def method_or_callable(function: Any, method: str) -> Callable[..., Any]:
+    """`function.method` of a function object, or the function itself if it is just callable."""
+    bound = getattr(function, method, None)
+    if callable(bound):
+        return bound  # type: ignore[no-any-return]
+    if callable(function):
+        return function  # type: ignore[no-any-return]
+    raise TypeError(f"{function!r} is neither callable nor has a method {method}()")
+
+
+def with_collector(function: Callable[..., Any], arguments: int, collector: Collector) -> Callable[..., Results]:
+    """Bind the collector if the function takes one more positional argument than the `arguments` it must take."""
+    if _positional_count(function) <= arguments:
+        return function
+    if arguments == 1:
+        return lambda first: function(first, collector)
+    return lambda first, second: function(first, second, collector)
+
+
+def _positional_count(function: Callable[..., Any]) -> int:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some built-ins have no signature
+        return 0
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(1 for parameter in parameters if parameter.kind in kinds and parameter.default is parameter.empty)
+
+
+def checked_results(results: Any, what: str) -> Iterable[Any]:
+    """Refuse a result that is no iterable, with a sentence that says what to do instead."""
+    if isinstance(results, Iterable):
+        return results
+    raise TypeError(f"{what} returned a {type(results).__name__}; it must yield its results or return a list of them")

@@ -1,0 +1,124 @@
+"""The contract of an operator: what runs it calls it with, and what it may do. No user code, no engine here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from penstock.common.constants import MIN_WATERMARK
+from penstock.runtime.context import OperatorContext, OperatorRuntimeContext
+from penstock.runtime.failure import OperatorFailure, current_record, describe_failure
+from penstock.runtime.output import Output
+from penstock.runtime.rows import Timestamps
+
+
+class StreamOperator:
+    """An operator of one subtask.
+
+    An unopened operator is a picklable description (it sits in the plan); `setup` makes it a running one. It
+    lives for many batches in one worker process, but the next batch may be run by its twin in another process:
+    whatever must last is keyed state, timers, or what `snapshot` returns.
+    """
+
+    runs_on_driver = False
+    is_keyed = False
+    needs_stable_subtask = False
+
+    context: OperatorContext
+    output: Output
+    records_in = 0
+    watermark = MIN_WATERMARK
+
+    def setup(self, context: OperatorContext, output: Output) -> None:
+        """Called once in a worker process before anything else."""
+        self.context = context
+        self.output = output
+        self.guarded(self.open, "in open()")
+
+    def open(self) -> None:
+        """Open user functions. Keyed state may be asked for, but not yet read: there is no key."""
+
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        """A batch begins. `state` is what `snapshot` returned after the previous one; None at the very first."""
+
+    def receive(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Take a block of the first input. The lists may be shared: they must not be changed."""
+        self.records_in += len(values)
+        self.process_block(values, timestamps, keys)
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Work on a block; `keys` is given to the head of a keyed vertex only."""
+        raise AssertionError(f"{type(self).__name__} takes no blocks")
+
+    def on_watermark(self, watermark: int) -> None:
+        """Event time has advanced; fire what is due, then pass it on."""
+        self.watermark = watermark
+        self.output.emit_watermark(watermark)
+
+    def on_status(self, is_idle: bool) -> None:
+        """The input has become idle or active."""
+        self.output.emit_status(is_idle)
+
+    def on_processing_time(self, now_ms: int) -> None:
+        """Processing time has advanced; called between blocks and at the end of a batch."""
+
+    def on_end(self) -> None:
+        """The input has ended; the maximum watermark was delivered before."""
+        self.output.emit_end()
+
+    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
+        """The last block of the batch was delivered; the batch's output is complete when this returns."""
+
+    def snapshot(self) -> Any:
+        """Small picklable state to carry to the next batch."""
+        return None
+
+    def committables(self) -> list[Any]:
+        """What a sink hands to its committer for this batch."""
+        return []
+
+    def next_deadline(self) -> int | None:
+        """Processing time at which the operator wants a batch even without data."""
+        return None
+
+    def abort(self) -> None:
+        """The batch failed in this process; undo side effects as far as possible."""
+
+    def close(self) -> None:
+        """The job has ended, or failed in this process."""
+
+    def runtime_context(self) -> OperatorRuntimeContext:
+        """The context handed to user functions."""
+        return OperatorRuntimeContext(self.context)
+
+    def open_function(self, function: Any) -> None:
+        """Call `open` of a user function that has one."""
+        if hasattr(function, "open"):
+            function.open(self.runtime_context())
+
+    def close_function(self, function: Any) -> None:
+        """Call `close` of a user function that has one."""
+        if hasattr(function, "close"):
+            self.guarded(function.close, "in close()")
+
+    def guarded(self, action: Callable[[], None], during: str) -> None:
+        """Run user code outside a record loop, naming the operator if it raises."""
+        try:
+            action()
+        except Exception as error:
+            raise self.failure(error, during) from None
+
+    def failure(self, error: Exception, during: str, record: Any = None) -> OperatorFailure:
+        """The failure to raise for an exception of user code."""
+        return describe_failure(
+            error,
+            operator_name=self.context.name,
+            uid=self.context.uid,
+            subtask=self.context.subtask,
+            during=during,
+            record=record,
+        )
+
+    def record_failure(self, error: Exception, values: list[Any], consumed: Iterator[Any]) -> OperatorFailure:
+        """The failure to raise when the loop over `consumed = iter(values)` was left by an exception."""
+        return self.failure(error, "processing a record", current_record(values, consumed))

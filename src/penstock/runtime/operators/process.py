@@ -1,0 +1,191 @@
+"""Process functions on plain and keyed streams: contexts, timers, side outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from typing import Any
+
+from penstock.common.constants import MAX_WATERMARK
+from penstock.datastream.output_tag import OutputTag
+from penstock.datastream.time_domain import TimeDomain
+from penstock.datastream.timerservice import TimerService
+from penstock.errors import StateError
+from penstock.runtime.callables import Collector, checked_results, method_or_callable, with_collector
+from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.rows import Timestamps
+from penstock.state.timers import EVENT, PROCESSING, InternalTimers
+
+_DOMAINS = {EVENT: TimeDomain.EVENT_TIME, PROCESSING: TimeDomain.PROCESSING_TIME}
+
+
+class OperatorTimerService(TimerService):
+    """Time and timers as a process function sees them; timers need a keyed stream, as in Flink."""
+
+    def __init__(self, operator: StreamOperator) -> None:
+        self._operator = operator
+
+    def current_processing_time(self) -> int:
+        """The clock, in milliseconds."""
+        return self._operator.context.clock()
+
+    def current_watermark(self) -> int:
+        """The operator's event time."""
+        return self._operator.watermark
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        """Call `on_timer` when the clock has reached the timestamp."""
+        self._timers().register(PROCESSING, _whole(timestamp))
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        """Call `on_timer` when the watermark has reached the timestamp."""
+        self._timers().register(EVENT, _whole(timestamp))
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        """Forget a timer; one that does not exist is no error."""
+        self._timers().delete(PROCESSING, _whole(timestamp))
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        """Forget a timer; one that does not exist is no error."""
+        self._timers().delete(EVENT, _whole(timestamp))
+
+    def _timers(self) -> InternalTimers:
+        timers = self._operator.context.timers
+        if timers is None:
+            raise StateError("timers need a keyed stream: call key_by(...) before process(...)")
+        return timers
+
+
+def _whole(timestamp: Any) -> int:
+    if isinstance(timestamp, int):
+        return timestamp
+    if isinstance(timestamp, float) and timestamp.is_integer():
+        return int(timestamp)
+    raise TypeError(f"a timer's timestamp must be a whole number of milliseconds, not {timestamp!r}")
+
+
+class ProcessContext:
+    """The `ctx` of process_element and on_timer; one object serves all calls of an operator."""
+
+    def __init__(self, operator: StreamOperator, collector: Collector) -> None:
+        self._collector = collector
+        self._backend = operator.context.backend
+        self._timer_service = OperatorTimerService(operator)
+        self._domain = TimeDomain.EVENT_TIME
+
+    def timestamp(self) -> int | None:
+        """Timestamp of the element or timer; None if it has none."""
+        return self._collector.timestamp
+
+    def timer_service(self) -> TimerService:
+        """Time and timers."""
+        return self._timer_service
+
+    def output(self, output_tag: OutputTag, value: Any) -> None:
+        """Emit to a side output; yielding `(output_tag, value)` does the same."""
+        self._collector.side(output_tag, value)
+
+    def get_current_key(self) -> Any:
+        """Key of the element or timer."""
+        if self._backend is None:
+            raise StateError("there is no current key: the stream is not keyed")
+        return self._backend.current_key()
+
+    def time_domain(self) -> TimeDomain:
+        """Which kind of timer fired (in on_timer only)."""
+        return self._domain
+
+    def set_domain(self, domain: int) -> None:
+        """Say which kind of timer is firing."""
+        self._domain = _DOMAINS[domain]
+
+
+class ProcessOperator(StreamOperator):
+    """A process function on a stream that is not keyed."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def open(self) -> None:
+        """Open the function and see which style it has."""
+        self.open_function(self.function)
+        self._collector = Collector(self.output)
+        self._ctx = ProcessContext(self, self._collector)
+        self._process = self._bound("process_element")
+
+    def _bound(self, method: str) -> Callable[[Any, Any], Iterable[Any] | None]:
+        return with_collector(method_or_callable(self.function, method), 2, self._collector)
+
+    def close(self) -> None:
+        """Close the function."""
+        self.close_function(self.function)
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Call process_element for each record."""
+        collector, ctx, process = self._collector, self._ctx, self._process
+        set_key = None if self.context.backend is None else self.context.backend.set_key
+        consumed = iter(values)
+        try:
+            for value, timestamp, key in zip(consumed, timestamps or repeat(None), keys or repeat(None), strict=False):
+                if set_key is not None:
+                    set_key(key)
+                collector.timestamp = timestamp
+                results = process(value, ctx)
+                if results is not None:
+                    collector.take(checked_results(results, "process_element"))
+        except Exception as error:
+            collector.discard()
+            raise self.record_failure(error, values, consumed) from None
+        collector.flush()
+
+
+class KeyedProcessOperator(ProcessOperator):
+    """A process function on a keyed stream: with keyed state and timers of both kinds."""
+
+    is_keyed = True
+
+    def open(self) -> None:
+        """Open the function; one without `on_timer` just lets its timers pass."""
+        super().open()
+        self._on_timer = self._bound("on_timer") if hasattr(self.function, "on_timer") else None
+
+    def on_watermark(self, watermark: int) -> None:
+        """Fire event-time timers up to the watermark in timestamp order, then pass the watermark on."""
+        self.watermark = watermark
+        self._fire(EVENT, watermark)
+        self.output.emit_watermark(watermark)
+
+    def on_processing_time(self, now_ms: int) -> None:
+        """Fire processing-time timers that are due."""
+        self._fire(PROCESSING, now_ms)
+
+    def next_deadline(self) -> int | None:
+        """The earliest processing-time timer. After the end of input none will fire, as in Flink."""
+        assert self.context.timers is not None
+        return None if self.watermark == MAX_WATERMARK else self.context.timers.next_timestamp(PROCESSING)
+
+    def _fire(self, domain: int, up_to: int) -> None:
+        timers, backend = self.context.timers, self.context.backend
+        assert timers is not None and backend is not None
+        earliest = timers.next_timestamp(domain)
+        if earliest is None or earliest > up_to:
+            return
+        self._ctx.set_domain(domain)
+        for timestamp, key, _ in timers.pop_due(domain, up_to):
+            backend.set_key(key)
+            self._fire_one(domain, timestamp, key)
+        self._collector.flush()
+
+    def _fire_one(self, domain: int, timestamp: int, key: Any) -> None:
+        # As in Flink, what a processing-time timer emits has no event timestamp.
+        self._collector.timestamp = timestamp if domain == EVENT else None
+        if self._on_timer is None:
+            return
+        try:
+            results = self._on_timer(timestamp, self._ctx)
+            if results is not None:
+                self._collector.take(checked_results(results, "on_timer"))
+        except Exception as error:
+            self._collector.discard()
+            during = f"in the {_DOMAINS[domain].name.lower()} timer of key {key!r} at {timestamp}"
+            raise self.failure(error, during) from None

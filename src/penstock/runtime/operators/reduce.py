@@ -1,0 +1,68 @@
+"""Rolling reduce of a keyed stream; sum, min, max, min_by and max_by are reduce functions too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.datastream.state import ValueStateDescriptor
+from penstock.runtime.callables import method_or_callable
+from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.rows import Timestamps
+
+STATE_NAME = "_reduce_state"
+
+
+class ReduceOperator(StreamOperator):
+    """Combines each record with the result so far of its key and emits the new result.
+
+    In batch mode only the final result of each key is emitted, when the input has ended, as in Flink.
+    """
+
+    is_keyed = True
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def open(self) -> None:
+        """Open the function and its state."""
+        self.open_function(self.function)
+        self._reduce = method_or_callable(self.function, "reduce")
+        self._state = self.runtime_context().get_state(ValueStateDescriptor(STATE_NAME, None))
+
+    def close(self) -> None:
+        """Close the function."""
+        self.close_function(self.function)
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Reduce a block record by record."""
+        assert keys is not None and self.context.backend is not None
+        set_key, reduce = self.context.backend.set_key, self._reduce
+        current, update = self._state.value, self._state.update
+        results: list[Any] = []
+        consumed = iter(values)
+        try:
+            for value, key in zip(consumed, keys, strict=False):
+                set_key(key)
+                so_far = current()
+                result = value if so_far is None else reduce(so_far, value)
+                update(result)
+                results.append(result)
+        except Exception as error:
+            raise self.record_failure(error, values, consumed) from None
+        if not self.context.is_batch_mode:
+            self.output.emit(results, timestamps)
+
+    def on_end(self) -> None:
+        """In batch mode: emit what each key has come to."""
+        if self.context.is_batch_mode:
+            self._emit_finals()
+        self.output.emit_end()
+
+    def _emit_finals(self) -> None:
+        backend = self.context.backend
+        assert backend is not None
+        finals: list[Any] = []
+        for key in backend.keys(STATE_NAME):
+            backend.set_key(key)
+            finals.append(self._state.value())
+        self.output.emit(finals, None)

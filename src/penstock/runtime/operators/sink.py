@@ -1,0 +1,70 @@
+"""Sinks: written by Penstock's own tasks, or handed to the driver's side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.connectors.sink import Sink, SinkContext
+from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.rows import Timestamps
+
+
+class SinkOperator(StreamOperator):
+    """Feeds a sink's writer and hands its committables over at the end of each batch."""
+
+    needs_stable_subtask = True
+
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
+
+    def open(self) -> None:
+        """Make the writer."""
+        context = self.context
+        self._writer = self.sink.create_writer(
+            SinkContext(context.job_id, context.uid, context.name, context.subtask, context.parallelism)
+        )
+
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        """Start a batch of the writer."""
+        self._committables: list[Any] = []
+        self.guarded(lambda: self._writer.begin(version, attempt, state), "starting a batch")
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Write a block."""
+        try:
+            self._writer.write(values, timestamps, self.watermark)  # type: ignore[arg-type]
+        except Exception as error:
+            raise self.failure(error, "writing") from None
+
+    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
+        """Make the batch durable."""
+
+        def prepare() -> None:
+            self._committables = self._writer.prepare_commit(now_ms, end_of_input)
+
+        self.guarded(prepare, "preparing the commit")
+
+    def snapshot(self) -> Any:
+        """What the writer carries over."""
+        return self._writer.snapshot()
+
+    def committables(self) -> list[Any]:
+        """What the committer gets once the batch is sealed."""
+        return self._committables
+
+    def next_deadline(self) -> int | None:
+        """When files want to be rolled."""
+        return self._writer.next_deadline()
+
+    def abort(self) -> None:
+        """Drop what this try of the batch wrote."""
+        self._writer.abort()
+
+
+class DriverSinkOperator(StreamOperator):
+    """A sink whose records travel to the driver: print, collect, Spark writers. Never runs in a task."""
+
+    runs_on_driver = True
+
+    def __init__(self, description: Any) -> None:
+        self.description = description

@@ -1,0 +1,52 @@
+"""assign_timestamps_and_watermarks in the middle of a stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.common.constants import MAX_WATERMARK
+from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.rows import Timestamps
+from penstock.runtime.timestamps import WatermarkSource
+
+
+class WatermarkOperator(StreamOperator):
+    """Gives records new timestamps and starts watermarks anew; upstream ones end here, except the last."""
+
+    def __init__(self, strategy: WatermarkStrategy) -> None:
+        self.strategy = strategy
+
+    def open(self) -> None:
+        """Make ready to emit."""
+        self._watermarks = WatermarkSource(self.strategy, self)
+
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        """Go on where the generator was."""
+        self._watermarks.begin_batch(state)
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Emit a block with its new timestamps."""
+        self._watermarks.process(values, timestamps)
+
+    def on_watermark(self, watermark: int) -> None:
+        """Only the end of time passes."""
+        if watermark == MAX_WATERMARK:
+            self.watermark = watermark
+            self.output.emit_watermark(watermark)
+
+    def on_status(self, is_idle: bool) -> None:
+        """Idleness is this operator's own to notice."""
+
+    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
+        """Emit the watermark that the batch has come to."""
+        if not end_of_input:
+            self._watermarks.end_batch(now_ms)
+
+    def snapshot(self) -> Any:
+        """The generator's state."""
+        return self._watermarks.snapshot()
+
+    def next_deadline(self) -> int | None:
+        """When idleness will have to be noticed."""
+        return self._watermarks.next_deadline()

@@ -1,0 +1,75 @@
+"""What an operator emits goes to chained operators and to exchange writers, by main or side output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.runtime import rows
+from penstock.runtime.exchange import ExchangeWriter
+from penstock.runtime.rows import Timestamps
+
+if TYPE_CHECKING:
+    from penstock.runtime.operators.operator import StreamOperator
+
+
+class Output:
+    """The outgoing side of one operator. Counts what leaves by the main output."""
+
+    def __init__(self) -> None:
+        self.records_out = 0
+        self.side_records_out = 0
+        self._chained: dict[str | None, list[StreamOperator]] = {}
+        self._writers: dict[str | None, list[ExchangeWriter]] = {}
+        self._all_chained: list[StreamOperator] = []
+        self._all_writers: list[ExchangeWriter] = []
+
+    def add_chained(self, tag: str | None, operator: StreamOperator) -> None:
+        """Feed an operator of the same vertex."""
+        self._chained.setdefault(tag, []).append(operator)
+        self._all_chained.append(operator)
+
+    def add_writer(self, tag: str | None, writer: ExchangeWriter) -> None:
+        """Feed an edge to another vertex."""
+        self._writers.setdefault(tag, []).append(writer)
+        self._all_writers.append(writer)
+
+    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Emit records of the main output."""
+        if values:
+            self.records_out += len(values)
+            self._send(None, values, timestamps)
+
+    def emit_side(self, tag: str, values: list[Any], timestamps: Timestamps) -> None:
+        """Emit records of a side output; without a consumer they are dropped, as in Flink."""
+        if values:
+            self.side_records_out += len(values)
+            self._send(tag, values, timestamps)
+
+    def _send(self, tag: str | None, values: list[Any], timestamps: Timestamps) -> None:
+        for operator in self._chained.get(tag, ()):
+            operator.receive(values, timestamps, None)
+        for writer in self._writers.get(tag, ()):
+            writer.write(values, timestamps)
+
+    def emit_watermark(self, watermark: int) -> None:
+        """Emit a watermark on every output."""
+        for operator in self._all_chained:
+            operator.on_watermark(watermark)
+        payload = rows.encode_watermark(watermark)
+        for writer in self._all_writers:
+            writer.control(rows.WATERMARK, payload)
+
+    def emit_status(self, is_idle: bool) -> None:
+        """Say that nothing is to be expected for now, or that there is again."""
+        for operator in self._all_chained:
+            operator.on_status(is_idle)
+        payload = rows.IDLE if is_idle else rows.ACTIVE
+        for writer in self._all_writers:
+            writer.control(rows.STATUS, payload)
+
+    def emit_end(self) -> None:
+        """Say that nothing will come any more."""
+        for operator in self._all_chained:
+            operator.on_end()
+        for writer in self._all_writers:
+            writer.control(rows.END, b"")

@@ -1,0 +1,94 @@
+"""The rows that travel between levels: few, each a block of many records or one control message.
+
+Owns the row model and the encoding of payloads; who sends a row where is decided in `penstock.runtime.exchange`.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from array import array
+from typing import Any, NamedTuple
+
+import cloudpickle
+
+DATA = 0
+WATERMARK = 1
+STATUS = 2
+END = 3
+REPORT = 4
+FAILURE = 5
+
+DRIVER = -1
+"""Vertex number of rows that are meant for the driver itself (reports and failures)."""
+
+IDLE = b"\x01"
+ACTIVE = b"\x00"
+
+_INT64 = struct.Struct("<q")
+
+Timestamps = list[int] | list[int | None] | None
+
+
+class ExchangeRow(NamedTuple):
+    """One row of the exchange. `src` names the sending channel, `seq` its place in that channel's order."""
+
+    target: int
+    vertex: int
+    input: int
+    src: int
+    seq: int
+    kind: int
+    payload: bytes
+
+
+class Block(NamedTuple):
+    """Many records: values, their timestamps (None: none has one) and, on keyed edges, their keys."""
+
+    values: list[Any]
+    timestamps: Timestamps
+    keys: list[Any] | None
+
+
+def channel(vertex: int, subtask: int) -> int:
+    """The number of the channel from a subtask of a vertex; it fits a signed 64-bit integer."""
+    return (vertex << 32) | subtask
+
+
+def sender_of(src: int) -> tuple[int, int]:
+    """Vertex and subtask of a channel number."""
+    return src >> 32, src & 0xFFFFFFFF
+
+
+def encode_block(values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> bytes:
+    """Bytes of a block. Keys that are parts of the values cost almost nothing: pickle refers to them."""
+    try:
+        # Integers of 8 bytes are what pickle does worst and array does best.
+        packed: Any = None if timestamps is None else array("q", timestamps)  # type: ignore[arg-type]
+    except TypeError:
+        packed = timestamps
+    return dumps((values, packed, keys))
+
+
+def decode_block(payload: bytes) -> Block:
+    """The block that `encode_block` made bytes of."""
+    values, packed, keys = pickle.loads(payload)
+    return Block(values, packed.tolist() if isinstance(packed, array) else packed, keys)
+
+
+def dumps(value: Any) -> bytes:
+    """Pickle; values whose class cannot be imported (defined inside a function) are pickled by value."""
+    try:
+        return pickle.dumps(value, 5)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return bytes(cloudpickle.dumps(value, 5))
+
+
+def encode_watermark(watermark: int) -> bytes:
+    """Payload of a watermark row."""
+    return _INT64.pack(watermark)
+
+
+def decode_watermark(payload: bytes) -> int:
+    """Watermark in a payload."""
+    return int(_INT64.unpack(payload)[0])

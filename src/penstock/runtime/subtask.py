@@ -1,0 +1,289 @@
+"""One subtask of a vertex: its chained operators, valves and writers, driven batch by batch.
+
+Knows nothing of Spark: it is handed rows, positions or values, a clock and a way to open its state, and hands back
+rows and a report.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.graph.plan import Vertex
+from penstock.runtime import rows
+from penstock.runtime.context import OperatorContext
+from penstock.runtime.exchange import ExchangeWriter, RowEmitter, create_writer
+from penstock.runtime.operators import SourceOperator, StreamOperator
+from penstock.runtime.output import Output
+from penstock.runtime.report import Report, SubtaskEntry
+from penstock.runtime.rows import ExchangeRow
+from penstock.runtime.valve import InputValve, combine
+from penstock.state.keyed import KeyedStateBackend
+from penstock.state.timers import InternalTimers
+from penstock.state.versions import SubtaskState
+
+END_SEQ = 1 << 40
+"""First sequence number of a task that ends a source: behind all data of the same batch."""
+
+_NOTHING: dict[str, Any] = {"valves": None, "operators": {}, "watermarks": {}}
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """What is the same for all subtasks of a job attempt."""
+
+    job_id: str
+    attempt: int
+    started_ms: int
+    job_parameters: dict[str, str] = field(default_factory=dict)
+    watermark_every_records: int = 5_000
+    is_batch_mode: bool = False
+
+
+class Subtask:
+    """Runs one subtask. Made once in a worker process and used for every batch that lands there.
+
+    `vertex` must be a copy of its own (freshly unpickled): its operators become the running ones.
+    """
+
+    def __init__(self, vertex: Vertex, subtask: int, settings: TaskSettings, clock: Callable[[], int]) -> None:
+        self.vertex = vertex
+        self.subtask = subtask
+        self._clock = clock
+        self._rows: list[ExchangeRow] = []
+        self._emitter = RowEmitter(vertex.id, subtask, self._keep)
+        self._state: SubtaskState | None = None
+        self._valves: list[InputValve] = []
+        self._watermark = MIN_WATERMARK
+        self._is_idle = False
+        self._has_ended = False
+        self._writers: list[ExchangeWriter] = []
+        self._contexts = [self._context(index, settings) for index in range(len(vertex.operators))]
+        self._operators: list[StreamOperator] = [chained.operator for chained in vertex.operators]
+        self._connect()
+
+    @property
+    def head(self) -> StreamOperator:
+        """The first operator of the chain."""
+        return self._operators[0]
+
+    def _keep(self, row: ExchangeRow) -> None:
+        self._rows.append(row)
+
+    def _context(self, index: int, settings: TaskSettings) -> OperatorContext:
+        chained = self.vertex.operators[index]
+        backend = timers = None
+        if chained.operator.is_keyed:
+            backend = KeyedStateBackend(self.vertex.max_parallelism, operator_index=index)
+            timers = InternalTimers(backend)
+        return OperatorContext(
+            job_id=settings.job_id,
+            name=chained.name,
+            uid=chained.uid,
+            subtask=self.subtask,
+            parallelism=self.vertex.parallelism,
+            max_parallelism=self.vertex.max_parallelism,
+            attempt=settings.attempt,
+            clock=self._clock,
+            started_ms=settings.started_ms,
+            job_parameters=settings.job_parameters,
+            watermark_every_records=settings.watermark_every_records,
+            is_batch_mode=settings.is_batch_mode,
+            backend=backend,
+            timers=timers,
+        )
+
+    def _connect(self) -> None:
+        """Wire outputs and open from the last operator to the first, so that what is fed is ready before its feeder."""
+        outputs = [Output() for _ in self._operators]
+        for index, chained in enumerate(self.vertex.operators):
+            if chained.parent is not None:
+                outputs[chained.parent].add_chained(chained.tag, self._operators[index])
+        for edge in self.vertex.outputs:
+            where = self.vertex.operators[edge.operator].name
+            writer = create_writer(edge, self.subtask, self.vertex.parallelism, self._emitter, where)
+            outputs[edge.operator].add_writer(edge.tag, writer)
+            self._writers.append(writer)
+        for operator, context, output in reversed(list(zip(self._operators, self._contexts, outputs, strict=True))):
+            operator.setup(context, output)
+
+    def begin(
+        self,
+        version: int,
+        attempt: str,
+        entry: SubtaskEntry,
+        open_state: Callable[[], SubtaskState],
+        *,
+        ephemeral: dict[int, set[int]] | None = None,
+        first_seq: int = 0,
+    ) -> None:
+        """Start a batch from what the previous one left. `ephemeral`: senders that have other subtasks every time."""
+        self._entry = entry
+        self._ephemeral = ephemeral or {}
+        self._rows = []
+        self._emitter.begin_batch(first_seq)
+        inline = _NOTHING if entry.inline is None else pickle.loads(entry.inline)
+        self._begin_inputs(inline["valves"], entry)
+        self._begin_state(version, open_state)
+        for writer in self._writers:
+            writer.begin_batch(version)
+        for operator, context in zip(self._operators, self._contexts, strict=True):
+            operator.watermark = inline["watermarks"].get(context.uid, MIN_WATERMARK)
+            operator.records_in = 0
+            operator.output.records_out = operator.output.side_records_out = 0
+            operator.begin_batch(version, attempt, inline["operators"].get(context.uid))
+
+    def _begin_inputs(self, valves: list[InputValve] | None, entry: SubtaskEntry) -> None:
+        self._has_ended = entry.has_ended
+        self._watermark = entry.watermark
+        if valves is None:
+            indexes = sorted({edge.input_index for edge in self.vertex.inputs})
+            valves = [
+                InputValve.for_edges([e for e in self.vertex.inputs if e.input_index == index], self.subtask)
+                for index in indexes
+            ]
+        self._valves = valves
+        self._is_idle = bool(valves) and all(valve.is_idle for valve in valves)
+        for edge in self.vertex.inputs:
+            if edge.is_ephemeral:
+                self._valves[edge.input_index].begin_batch(edge.source, self._ephemeral.get(edge.source, set()))
+
+    def _begin_state(self, version: int, open_state: Callable[[], SubtaskState]) -> None:
+        if not any(context.backend is not None for context in self._contexts):
+            return
+        self._state = open_state()
+        for context in self._contexts:
+            if context.backend is not None:
+                context.backend.bind(self._state.store, version)
+
+    def process(self, row: ExchangeRow) -> None:
+        """Take one row of the exchange."""
+        if row.kind == rows.DATA:
+            block = rows.decode_block(row.payload)
+            self.head.receive(block.values, block.timestamps, block.keys)
+            self.on_processing_time(self._clock())
+            return
+        valve = self._valves[row.input]
+        sender, number = rows.sender_of(row.src)
+        if row.kind == rows.WATERMARK:
+            valve.on_watermark(sender, number, rows.decode_watermark(row.payload))
+        elif row.kind == rows.STATUS:
+            valve.on_status(sender, number, row.payload == rows.IDLE)
+        elif row.kind == rows.END:
+            valve.on_end(sender, number, whole_sender=sender in self._ephemeral)
+        self._advance(valve)
+
+    def _advance(self, valve: InputValve) -> None:
+        valve.advance()
+        watermark, is_idle = combine(self._valves)
+        if watermark > self._watermark:
+            self._watermark = watermark
+            self.head.on_watermark(watermark)
+        if is_idle != self._is_idle:
+            self._is_idle = is_idle
+            self.head.on_status(is_idle)
+        if not self._has_ended and all(each.has_ended() for each in self._valves):
+            self._has_ended = True
+            self.head.on_end()
+
+    def on_processing_time(self, now_ms: int) -> None:
+        """Let every operator of the chain see the clock."""
+        for operator in self._operators:
+            operator.on_processing_time(now_ms)
+
+    def read_split(self, start: int, stop: int) -> None:
+        """Source vertices: read a range of this subtask's split."""
+        assert isinstance(self.head, SourceOperator)
+        self.head.read_split(self.subtask, self.vertex.parallelism, start, stop)
+
+    def receive_values(self, values: list[Any]) -> None:
+        """Source vertices: take values that Spark has read."""
+        self.head.receive(values, None, None)
+
+    def end_source(self) -> None:
+        """Source vertices: nothing will come any more."""
+        self._has_ended = True
+        self.head.on_end()
+
+    def take_rows(self) -> list[ExchangeRow]:
+        """The rows emitted since the last call."""
+        taken, self._rows = self._rows, []
+        return taken
+
+    def finish(self) -> Report:
+        """End the batch: fire what is due, flush, write the state's new version, and report."""
+        now = self._clock()
+        if not self._has_ended:
+            self.on_processing_time(now)
+        for operator in self._operators:
+            operator.end_batch(now, self._has_ended)
+        for writer in self._writers:
+            writer.flush()
+        deadlines = [operator.next_deadline() for operator in self._operators]
+        state = self._commit_state()
+        entry = SubtaskEntry(
+            state=state,
+            inline=self._inline(),
+            deadline=None if self._has_ended else min((d for d in deadlines if d is not None), default=None),
+            watermark=MAX_WATERMARK if self._has_ended else max(self._watermark, self._source_watermark()),
+            has_ended=self._has_ended,
+        )
+        committables = {
+            context.uid: operator.committables()
+            for operator, context in zip(self._operators, self._contexts, strict=True)
+            if operator.committables()
+        }
+        return Report(self.vertex.uid, self.subtask, entry, committables, self._metrics())
+
+    def _source_watermark(self) -> int:
+        return self.head.watermark if self.vertex.is_source else MIN_WATERMARK
+
+    def _commit_state(self) -> Any:
+        if self._state is None:
+            return self._entry.state
+        for context in self._contexts:
+            if context.backend is not None:
+                context.backend.flush()
+                context.backend.unbind()
+        state, self._state = self._state, None
+        return state.commit()
+
+    def _inline(self) -> bytes:
+        for edge in self.vertex.inputs:
+            if edge.is_ephemeral:
+                self._valves[edge.input_index].end_batch(edge.source)
+        pairs = list(zip(self._operators, self._contexts, strict=True))
+        return rows.dumps(
+            {
+                "valves": self._valves or None,
+                "operators": {context.uid: operator.snapshot() for operator, context in pairs},
+                "watermarks": {context.uid: operator.watermark for operator, context in pairs},
+            }
+        )
+
+    def _metrics(self) -> dict[str, dict[str, float]]:
+        return {
+            context.uid: {
+                "records_in": operator.records_in,
+                "records_out": operator.output.records_out,
+                "side_records_out": operator.output.side_records_out,
+                **context.metrics.values(),
+            }
+            for operator, context in zip(self._operators, self._contexts, strict=True)
+        }
+
+    def abort(self) -> None:
+        """The batch failed here: nothing of it may stay behind."""
+        state, self._state = self._state, None
+        if state is not None:
+            state.abort()
+        for operator in self._operators:
+            operator.abort()
+
+    def close(self) -> None:
+        """Close user functions."""
+        for operator in self._operators:
+            operator.close()

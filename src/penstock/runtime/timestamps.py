@@ -1,0 +1,166 @@
+"""Timestamps and watermarks from a WatermarkStrategy: serves sources and assign_timestamps_and_watermarks alike.
+
+Owns the generator's life over batches, the pace of watermarks and idleness; the strategy itself is the user's.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock.common.constants import MIN_WATERMARK
+from penstock.common.watermark_strategy import Watermark, WatermarkStrategy
+from penstock.runtime import rows
+from penstock.runtime.failure import current_record
+from penstock.runtime.rows import Timestamps
+
+if TYPE_CHECKING:
+    from penstock.runtime.operators.operator import StreamOperator
+
+
+class WatermarkSource:
+    """Assigns timestamps to blocks and emits watermarks between them.
+
+    What lasts over batches (`snapshot`): the generator, the last watermark, and when a record was last seen.
+    """
+
+    def __init__(self, strategy: WatermarkStrategy, operator: StreamOperator) -> None:
+        self._strategy = strategy
+        self._operator = operator
+        self._assign = strategy.timestamp_assigner
+        self._idle_timeout_ms = strategy.idle_timeout_ms
+        self._pending = 0
+
+    def begin_batch(self, state: Any) -> None:
+        """Go on where the previous batch ended."""
+        if state is None:
+            now = self._operator.context.clock()
+            self._generator, self._last, self._active_at, self._is_idle = (
+                self._strategy.create_generator(), MIN_WATERMARK, now, False,
+            )
+        else:
+            self._last, active_at, self._is_idle, generator = state
+            # The time a job was down is nobody's idleness.
+            self._active_at = max(active_at, self._operator.context.started_ms)
+            self._generator = pickle.loads(generator)
+        self._takes_blocks = hasattr(self._generator, "on_block")
+        self._pending = 0
+        self.had_data = False
+
+    def snapshot(self) -> Any:
+        """State for the next batch; the watermark comes first, see `slowest`."""
+        return (self._last, self._active_at, self._is_idle, rows.dumps(self._generator))
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Emit a block with its timestamps and, at the pace asked for, watermarks."""
+        pace = self._operator.context.watermark_every_records
+        if len(values) > pace:
+            for start in range(0, len(values), pace):
+                stop = start + pace
+                self.process(values[start:stop], None if timestamps is None else timestamps[start:stop])
+            return
+        self._mark_active()
+        stamps = self._timestamps(values, timestamps)
+        if self._takes_blocks and stamps is not None:
+            self._operator.output.emit(values, stamps)
+            self._generator.on_block(stamps)  # type: ignore[attr-defined]
+        else:
+            self._offer_one_by_one(values, stamps)
+        self._pending += len(values)
+        if self._pending >= pace:
+            self.emit_periodic()
+
+    def emit_periodic(self) -> None:
+        """Let the generator say how far event time has got."""
+        self._pending = 0
+        try:
+            self._generator.on_periodic_emit(_Punctuation(self._emit, self._mark))
+        except Exception as error:
+            raise self._operator.failure(error, "in on_periodic_emit of the watermark generator") from None
+
+    def end_batch(self, now_ms: int) -> None:
+        """Emit the last watermark of the batch and notice idleness."""
+        if self.had_data or not self._takes_blocks:
+            self.emit_periodic()
+        if self._idle_timeout_ms is not None and not self._is_idle and now_ms >= self._active_at + self._idle_timeout_ms:
+            self._mark(True)
+
+    def next_deadline(self) -> int | None:
+        """When idleness will have to be noticed."""
+        if self._idle_timeout_ms is None or self._is_idle:
+            return None
+        return self._active_at + self._idle_timeout_ms
+
+    def _timestamps(self, values: list[Any], timestamps: Timestamps) -> Timestamps:
+        assign = self._assign
+        if assign is None:
+            return timestamps
+        consumed = iter(values)
+        try:
+            if timestamps is None:
+                return [assign(value, MIN_WATERMARK) for value in consumed]
+            return [assign(value, stamp) for value, stamp in zip(consumed, timestamps, strict=False)]
+        except Exception as error:
+            record = current_record(values, consumed)
+            raise self._operator.failure(error, "in the timestamp assigner", record) from None
+
+    def _offer_one_by_one(self, values: list[Any], stamps: Timestamps) -> None:
+        """A generator of the user's may emit after any record: the block is cut there."""
+        sent = 0
+        for index, value in enumerate(values):
+            emitted: list[int] = []
+            stamp = MIN_WATERMARK if stamps is None else stamps[index]
+            try:
+                self._generator.on_event(value, stamp, _Punctuation(emitted.append, self._mark))
+            except Exception as error:
+                raise self._operator.failure(error, "in on_event of the watermark generator", value) from None
+            if emitted:
+                self._emit_slice(values, stamps, sent, index + 1)
+                sent = index + 1
+                self._emit(max(emitted))
+        self._emit_slice(values, stamps, sent, len(values))
+
+    def _emit_slice(self, values: list[Any], stamps: Timestamps, start: int, stop: int) -> None:
+        self._operator.output.emit(values[start:stop], None if stamps is None else stamps[start:stop])
+
+    def _emit(self, watermark: int) -> None:
+        if watermark > self._last:
+            self._last = watermark
+            self._operator.watermark = watermark
+            self._operator.output.emit_watermark(watermark)
+
+    def _mark(self, is_idle: bool) -> None:
+        if is_idle != self._is_idle:
+            self._is_idle = is_idle
+            self._operator.output.emit_status(is_idle)
+
+    def _mark_active(self) -> None:
+        self.had_data = True
+        self._active_at = self._operator.context.clock()
+        if self._is_idle:
+            self._mark(False)
+
+
+class _Punctuation:
+    """The `output` argument of a watermark generator."""
+
+    def __init__(self, emit: Callable[[int], Any], mark: Callable[[bool], None]) -> None:
+        self._emit = emit
+        self._mark = mark
+
+    def emit_watermark(self, watermark: Watermark | int) -> None:
+        self._emit(watermark if isinstance(watermark, int) else watermark.timestamp)
+
+    def mark_idle(self) -> None:
+        self._mark(True)
+
+    def mark_active(self) -> None:
+        self._mark(False)
+
+
+def slowest(states: list[Any]) -> Any:
+    """Of several snapshots of one source's subtasks, the one with the lowest watermark."""
+    return min(states, key=lambda state: (state[0], state[1]))
+
+

@@ -1,0 +1,106 @@
+"""Watermarks of many channels become one: the minimum over channels that are not idle, never backwards.
+
+Owns channel bookkeeping only; when a watermark makes something fire is the operator's business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.graph.plan import InEdge
+
+MERGED = 0xFFFFFFFF
+"""Subtask number that stands for all subtasks of an ephemeral sender between batches."""
+
+
+@dataclass
+class ChannelState:
+    """What is known of one channel."""
+
+    watermark: int = MIN_WATERMARK
+    is_idle: bool = False
+    has_ended: bool = False
+
+
+@dataclass
+class InputValve:
+    """The channels of one input of a vertex, by (sending vertex, subtask)."""
+
+    channels: dict[tuple[int, int], ChannelState] = field(default_factory=dict)
+    watermark: int = MIN_WATERMARK
+    is_idle: bool = False
+
+    @classmethod
+    def for_edges(cls, edges: list[InEdge], subtask: int) -> InputValve:
+        """A valve with all channels that this subtask will ever hear of, at the minimum watermark."""
+        valve = cls()
+        for edge in edges:
+            for number in _channel_numbers(edge, subtask):
+                valve.channels[edge.source, number] = ChannelState()
+        return valve
+
+    def begin_batch(self, sender: int, subtasks: set[int]) -> None:
+        """An ephemeral sender shows up with these subtasks in this batch; each starts where all had got to."""
+        merged = self.channels.pop((sender, MERGED), None)
+        if merged is None or not subtasks:
+            if merged is not None:
+                self.channels[sender, MERGED] = merged
+            return
+        for number in subtasks:
+            self.channels[sender, number] = ChannelState(merged.watermark, False, merged.has_ended)
+
+    def end_batch(self, sender: int) -> None:
+        """Fold the subtasks of an ephemeral sender into one channel: the slowest of them counts."""
+        mine = [key for key in self.channels if key[0] == sender]
+        states = [self.channels.pop(key) for key in mine]
+        self.channels[sender, MERGED] = ChannelState(
+            min(state.watermark for state in states),
+            all(state.is_idle for state in states),
+            any(state.has_ended for state in states),
+        )
+
+    def on_watermark(self, sender: int, subtask: int, watermark: int) -> None:
+        """A channel has advanced."""
+        state = self.channels[sender, subtask]
+        state.is_idle = False
+        if watermark > state.watermark:
+            state.watermark = watermark
+
+    def on_status(self, sender: int, subtask: int, is_idle: bool) -> None:
+        """A channel has become idle or active."""
+        self.channels[sender, subtask].is_idle = is_idle
+
+    def on_end(self, sender: int, subtask: int, *, whole_sender: bool) -> None:
+        """A channel (or every channel of an ephemeral sender) will send nothing more."""
+        for key, state in self.channels.items():
+            if key[0] == sender and (whole_sender or key[1] == subtask):
+                state.watermark, state.is_idle, state.has_ended = MAX_WATERMARK, False, True
+
+    def has_ended(self) -> bool:
+        """Whether every channel has ended."""
+        return all(state.has_ended for state in self.channels.values())
+
+    def advance(self) -> None:
+        """Work out the watermark and status of the input from its channels."""
+        active = [state.watermark for state in self.channels.values() if not state.is_idle]
+        self.is_idle = not active
+        # Flink's rule for all channels idle: the furthest of them counts, so that nothing waits for a past
+        # that no channel will bring.
+        candidate = min(active) if active else max(state.watermark for state in self.channels.values())
+        if candidate > self.watermark:
+            self.watermark = candidate
+
+
+def _channel_numbers(edge: InEdge, subtask: int) -> list[int]:
+    if edge.is_ephemeral:
+        return [MERGED]
+    return [subtask] if edge.is_pointwise else list(range(edge.channels))
+
+
+def combine(valves: list[InputValve]) -> tuple[int, bool]:
+    """Watermark and idleness of a vertex from those of its inputs."""
+    active = [valve.watermark for valve in valves if not valve.is_idle]
+    if not active:
+        return max(valve.watermark for valve in valves), True
+    return min(active), False

@@ -1,0 +1,331 @@
+"""Keyed state of one operator: the current key, the states by name and their write-back cache.
+
+Owns the row layout below and the moment when cached objects reach the store; the store and its versions belong to
+the caller, who binds one for each batch. Rows (op: 2 bytes, numbers big-endian):
+
+    meta        00 op 's' name              -> kind (1) state id (2)
+                00 op 'e'                   -> last epoch that list rows were written in (8)
+    keyed       01 op group (2) state id (2) key namespace suffix
+    timers      02 op ...                   see `penstock.state.timers`
+
+Key and namespace are self-delimited (`penstock.state.keys`). The suffix is empty for value, reducing and aggregating
+state, the encoded map key for map state, and epoch (8) counter (4) for list state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any, Protocol, TypeVar
+
+from penstock.errors import StateError
+from penstock.state.groups import check_parallelism, key_group
+from penstock.state.keys import encode_key, read_key
+from penstock.state.list_state import KeyedListState
+from penstock.state.map_state import KeyedMapState
+from penstock.state.slots import PLAIN_TYPES, code_of, slot_of
+from penstock.state.store import OrderedStore
+from penstock.state.value_states import KeyedAggregatingState, KeyedReducingState, KeyedValueState
+
+VOID_NAMESPACE = b""
+_VOID_CODE = encode_key(VOID_NAMESPACE)
+_META = b"\x00"
+_KEYED = b"\x01"
+_HEAD_BYTES = 7  # up to the key: row type, operator, group, state id
+_KINDS = ("value", "list", "map", "reducing", "aggregating")
+
+KeyedState = KeyedValueState | KeyedListState | KeyedMapState | KeyedReducingState | KeyedAggregatingState
+S = TypeVar("S", KeyedValueState, KeyedListState, KeyedMapState, KeyedReducingState, KeyedAggregatingState)
+
+
+class CachedPart(Protocol):
+    """Something that shares the life of the backend's cache."""
+
+    def bind(self) -> None:
+        """Start on the store the backend was just bound to."""
+
+    def write(self) -> None:
+        """Write what changed to the store; what is cached stays valid."""
+
+    def forget(self) -> None:
+        """Drop what is cached."""
+
+
+class _Mark:
+    """Type of markers that are equal to nothing a user can hold."""
+
+
+_NO_KEY = _Mark()
+_SCOPE = _Mark()
+
+
+class KeyedStateBackend:
+    """States of one operator for the current key and namespace.
+
+    Objects read or written are cached until `flush`. When more than `cache_limit` are cached, the next `set_key`
+    writes and drops them: at that point no user code is between reading an object and changing it in place.
+    """
+
+    __slots__ = (
+        "_cache_limit",
+        "_counter",
+        "_encoded",
+        "_epoch",
+        "_epoch_written",
+        "_head",
+        "_ids",
+        "_key",
+        "_max_parallelism",
+        "_operator",
+        "_parts",
+        "_states",
+        "_store",
+        "cached",
+        "key_slot",
+        "namespace",
+        "slot",
+    )
+
+    def __init__(self, max_parallelism: int, cache_limit: int = 100_000, *, operator_index: int = 0) -> None:
+        """Make the backend of operator number `operator_index` in its vertex; rows of two numbers never meet."""
+        check_parallelism(1, max_parallelism)
+        self._max_parallelism = max_parallelism
+        self._cache_limit = cache_limit
+        self._operator = operator_index.to_bytes(2, "big")
+        self._head = _KEYED + self._operator
+        self._states: dict[str, KeyedState] = {}
+        self._parts: list[CachedPart] = []
+        self._store: OrderedStore | None = None
+        self._ids: dict[str, tuple[str, bytes]] = {}
+        self._encoded: dict[Hashable, tuple[bytes, bytes]] = {}
+        self._epoch = 0
+        self._epoch_written = False
+        self._counter = 0
+        self._key: Any = _NO_KEY
+        self.cached = 0
+        self.key_slot: Hashable = _NO_KEY
+        self.slot: Hashable = _NO_KEY
+        self.namespace = VOID_NAMESPACE
+
+    # Life of a batch
+
+    def bind(self, store: OrderedStore, version: int) -> None:
+        """Work on `store` from now on, with nothing cached and no current key; `version` is the one being made."""
+        self._forget()
+        self._store = store
+        self._key = self.key_slot = self.slot = _NO_KEY
+        self.namespace = VOID_NAMESPACE
+        self._ids = self._read_ids(store)
+        for name, state in self._states.items():
+            self._check_kind(name, state.kind)
+        self._start_epoch(store, version)
+        for part in self._parts:
+            part.bind()
+
+    def flush(self) -> None:
+        """Write everything that changed to the store and empty the caches."""
+        self.write()
+        self._forget()
+
+    def write(self) -> None:
+        """Write everything that changed to the store; the caches stay."""
+        for part in self._parts:
+            part.write()
+
+    def unbind(self) -> None:
+        """Let go of the store; what was not flushed is dropped."""
+        self._forget()
+        self._store = None
+        self._key = self.key_slot = self.slot = _NO_KEY
+
+    @property
+    def store(self) -> OrderedStore:
+        """Return the store bound now."""
+        if self._store is None:
+            raise StateError(
+                "Keyed state was used outside a batch: use it only while an element or timer is processed."
+            )
+        return self._store
+
+    @property
+    def operator(self) -> bytes:
+        """Return the two bytes that tell this operator's rows from others."""
+        return self._operator
+
+    # Current key
+
+    def set_key(self, key: Any) -> None:
+        """Make `key` the current key."""
+        if self.cached > self._cache_limit:
+            self.flush()
+        self._key = key
+        slot = key if type(key) in PLAIN_TYPES else slot_of(key)
+        self.key_slot = slot
+        self.slot = (_SCOPE, slot, self.namespace) if self.namespace else slot
+
+    def current_key(self) -> Any:
+        """Return the current key."""
+        if self._key is _NO_KEY:
+            raise StateError("There is no current key: this is only known while a keyed element or timer is processed.")
+        return self._key
+
+    def set_namespace(self, namespace: bytes) -> None:
+        """Make `namespace` the current one for all states; `VOID_NAMESPACE` outside windows."""
+        self.namespace = namespace
+        self.slot = (_SCOPE, self.key_slot, namespace) if namespace else self.key_slot
+
+    # States
+
+    def get_value_state(self, descriptor: Any) -> KeyedValueState:
+        """Return the value state a descriptor names."""
+        return self._register(descriptor, KeyedValueState)
+
+    def get_list_state(self, descriptor: Any) -> KeyedListState:
+        """Return the list state a descriptor names."""
+        return self._register(descriptor, KeyedListState)
+
+    def get_map_state(self, descriptor: Any) -> KeyedMapState:
+        """Return the map state a descriptor names."""
+        return self._register(descriptor, KeyedMapState)
+
+    def get_reducing_state(self, descriptor: Any) -> KeyedReducingState:
+        """Return the reducing state a descriptor names."""
+        return self._register(descriptor, KeyedReducingState, descriptor.get_reduce_function())
+
+    def get_aggregating_state(self, descriptor: Any) -> KeyedAggregatingState:
+        """Return the aggregating state a descriptor names."""
+        return self._register(descriptor, KeyedAggregatingState, descriptor.get_agg_function())
+
+    def attach(self, part: CachedPart) -> None:
+        """Let `part` share bind, flush and the bound of the cache."""
+        self._parts.append(part)
+        if self._store is not None:
+            part.bind()
+
+    def keys(self, state_name: str, namespace: bytes = VOID_NAMESPACE) -> Iterator[Any]:
+        """Iterate over all keys that have something in a state; the state may be changed meanwhile.
+
+        Keys come as their bytes decode: 1 for True or 1.0.
+        """
+        self.write()
+        _, state_id = self._ids.get(state_name, ("", b""))
+        if not state_id:
+            return
+        last = None
+        for row in self._rows_of_state(state_id):
+            key, end = read_key(row, _HEAD_BYTES)
+            found, end = read_key(row, end)
+            if found == namespace and row[:end] != last:
+                last = row[:end]
+                yield key
+
+    def count_entries(self) -> int:
+        """Return how many pairs of key and namespace have something, summed over all states."""
+        self.write()
+        count = 0
+        last = None
+        for row, _ in self.store.scan(self._head):
+            _, end = read_key(row, _HEAD_BYTES)
+            _, end = read_key(row, end)
+            if row[:end] != last:
+                last = row[:end]
+                count += 1
+        return count
+
+    # For states and timers of this package
+
+    def row(self, slot: Hashable, state_name: str) -> bytes:
+        """Return the row of a slot in a state, without suffix."""
+        namespace = _VOID_CODE
+        if type(slot) is tuple and slot and slot[0] is _SCOPE:
+            _, slot, scope = slot
+            namespace = encode_key(scope)
+        group, code = self.encoded(slot)
+        entry = self._ids.get(state_name)
+        return self._head + group + (self._new_id(state_name) if entry is None else entry[1]) + code + namespace
+
+    def encoded(self, key_slot: Hashable) -> tuple[bytes, bytes]:
+        """Return the key group (2 bytes) and the encoded key of a slot without namespace."""
+        found = self._encoded.get(key_slot)
+        if found is None:
+            code = code_of(key_slot)
+            found = key_group(code, self._max_parallelism).to_bytes(2, "big"), code
+            self._encoded[key_slot] = found
+        return found
+
+    def check_key(self, state_name: str) -> None:
+        """Refuse the use of a state where there is no key."""
+        if self.key_slot is _NO_KEY:
+            raise StateError(
+                f"State {state_name!r} was used without a current key: use it while an element is processed."
+            )
+
+    def next_list_suffix(self) -> bytes:
+        """Return a suffix that sorts after all that were given before, in this batch and earlier ones."""
+        if not self._epoch_written:
+            self.store.put(self._epoch_row(), self._epoch.to_bytes(8, "big"))
+            self._epoch_written = True
+        self._counter += 1
+        return self._epoch.to_bytes(8, "big") + self._counter.to_bytes(4, "big")
+
+    def _forget(self) -> None:
+        for part in self._parts:
+            part.forget()
+        self._encoded.clear()
+        self.cached = 0
+
+    def _register(self, descriptor: Any, cls: type[S], *functions: Any) -> S:
+        name = descriptor.get_name()
+        state = self._states.get(name)
+        if state is None:
+            self._check_kind(name, cls.kind)
+            state = self._states[name] = cls(self, name, *functions)
+            self.attach(state)
+        if not isinstance(state, cls):
+            raise StateError(f"State {name!r} is {state.kind} state already: give the {cls.kind} state another name.")
+        return state
+
+    def _check_kind(self, name: str, kind: str) -> None:
+        held = self._ids.get(name, (kind, b""))[0]
+        if held != kind:
+            raise StateError(
+                f"State {name!r} is {kind} state in the program but {held} state in the checkpoint: "
+                "give the new state another name."
+            )
+
+    def _rows_of_state(self, state_id: bytes) -> Iterator[bytes]:
+        group = 0
+        while group < self._max_parallelism:
+            prefix = self._head + group.to_bytes(2, "big") + state_id
+            for row, _ in self.store.range(prefix, self._head + b"\xff\xff"):
+                if not row.startswith(prefix):
+                    # Empty groups are many: go straight to the next group that has any row.
+                    group = max(group + 1, int.from_bytes(row[3:5], "big"))
+                    break
+                yield row
+            else:
+                return
+
+    def _read_ids(self, store: OrderedStore) -> dict[str, tuple[str, bytes]]:
+        prefix = _META + self._operator + b"s"
+        return {
+            row[len(prefix) :].decode("utf-8", "surrogatepass"): (_KINDS[data[0]], data[1:])
+            for row, data in store.scan(prefix)
+        }
+
+    def _new_id(self, name: str) -> bytes:
+        state_id = len(self._ids).to_bytes(2, "big")
+        kind = self._states[name].kind
+        row = _META + self._operator + b"s" + name.encode("utf-8", "surrogatepass")
+        self.store.put(row, bytes([_KINDS.index(kind)]) + state_id)
+        self._ids[name] = (kind, state_id)
+        return state_id
+
+    def _epoch_row(self) -> bytes:
+        return _META + self._operator + b"e"
+
+    def _start_epoch(self, store: OrderedStore, version: int) -> None:
+        # Versions start anew after a restore from a savepoint; rows of a list must stay in order all the same.
+        held = store.get(self._epoch_row())
+        self._epoch = max(version, 0 if held is None else int.from_bytes(held, "big") + 1)
+        self._epoch_written = False
+        self._counter = 0

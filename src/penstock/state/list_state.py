@@ -1,0 +1,150 @@
+"""List state: appended without reading, one row for each batch that appended; owns its cache, not the row layout."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from penstock.state.values import dump_value, is_frozen, load_value
+
+if TYPE_CHECKING:
+    from penstock.state.keyed import KeyedStateBackend
+
+# Reading more rows than this costs more than writing them once as one row.
+_MAX_ROWS = 16
+
+
+class _Row:
+    """A row that was read: where it is, its bytes as stored, its elements."""
+
+    __slots__ = ("data", "is_frozen", "items", "row")
+
+    def __init__(self, row: bytes, data: bytes, items: list[Any]) -> None:
+        self.row = row
+        self.data = data
+        self.items = items
+        self.is_frozen = all(map(is_frozen, items))
+
+
+class _List:
+    """One cached list: rows if they were read, elements not written yet, whether stored rows are to be removed."""
+
+    __slots__ = ("is_replaced", "pending", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[_Row] | None = None
+        self.pending: list[Any] = []
+        self.is_replaced = False
+
+    def replace(self, items: list[Any]) -> None:
+        self.rows = []
+        self.pending = items
+        self.is_replaced = True
+
+
+class KeyedListState:
+    """Keyed `ListState`."""
+
+    kind: ClassVar[str] = "list"
+
+    def __init__(self, backend: KeyedStateBackend, name: str) -> None:
+        """Make the state `name` of a backend."""
+        self._backend = backend
+        self.name = name
+        self._lists: dict[Hashable, _List] = {}
+
+    def add(self, value: Any) -> None:
+        """Append one element to the current key's list."""
+        self._current().pending.append(value)
+        self._backend.cached += 1
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        """Append several elements to the current key's list."""
+        items = list(values)
+        self._current().pending.extend(items)
+        self._backend.cached += len(items)
+
+    def update(self, values: Iterable[Any]) -> None:
+        """Replace the current key's list; an empty one clears it."""
+        items = list(values)
+        self._current().replace(items)
+        self._backend.cached += len(items)
+
+    def clear(self) -> None:
+        """Remove the current key's list."""
+        self._current().replace([])
+
+    def get(self) -> list[Any]:
+        """Return the elements of the current key; changing the list returned changes nothing, its elements do."""
+        found = self._current()
+        if found.rows is None:
+            found.rows = self._read(self._backend.slot)
+        result: list[Any] = []
+        for row in found.rows:
+            result.extend(row.items)
+        result.extend(found.pending)
+        return result
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the elements of the current key."""
+        return iter(self.get())
+
+    def bind(self) -> None:
+        """Start on another store: nothing is cached at that point."""
+
+    def write(self) -> None:
+        """Write what was appended, replaced or changed in place."""
+        for slot, found in self._lists.items():
+            if found.is_replaced:
+                self._remove_rows(slot)
+                found.is_replaced = False
+            for row in found.rows or ():
+                self._rewrite(row)
+            if found.pending:
+                row = self._append_row(slot, found.pending)
+                if found.rows is not None:
+                    found.rows.append(row)
+                found.pending = []
+
+    def forget(self) -> None:
+        """Drop the cached lists."""
+        self._lists.clear()
+
+    def _current(self) -> _List:
+        slot = self._backend.slot
+        found = self._lists.get(slot)
+        if found is None:
+            self._backend.check_key(self.name)
+            found = self._lists[slot] = _List()
+            self._backend.cached += 1
+        return found
+
+    def _read(self, slot: Hashable) -> list[_Row]:
+        rows = []
+        for row, data in self._backend.store.scan(self._backend.row(slot, self.name)):
+            items = load_value(data, self.name)
+            rows.append(_Row(row, data, items))
+            self._backend.cached += len(items)
+        if len(rows) <= _MAX_ROWS:
+            return rows
+        self._remove_rows(slot)
+        return [self._append_row(slot, [item for row in rows for item in row.items])]
+
+    def _remove_rows(self, slot: Hashable) -> None:
+        store = self._backend.store
+        for row, _ in store.scan(self._backend.row(slot, self.name)):
+            store.delete(row)
+
+    def _append_row(self, slot: Hashable, items: list[Any]) -> _Row:
+        row = self._backend.row(slot, self.name) + self._backend.next_list_suffix()
+        data = dump_value(items, self.name)
+        self._backend.store.put(row, data)
+        return _Row(row, data, items)
+
+    def _rewrite(self, row: _Row) -> None:
+        if row.is_frozen:
+            return
+        data = dump_value(row.items, self.name)
+        if data != row.data:
+            self._backend.store.put(row.row, data)
+            row.data = data

@@ -1,0 +1,219 @@
+"""State store in an LMDB directory on a local disk; owns the directory's format, not which version it should hold.
+
+The directory is a cache: nothing is forced to disk, and a tag says which version of the state it holds. LMDB keys have
+at most 511 bytes, so a longer key is stored as its first 479 bytes and a digest, with the whole key before the value.
+Keys that share those 479 bytes are put in order when they are read, so scans are right for keys of any length.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import sha256
+from types import TracebackType
+from typing import Any
+
+import lmdb
+
+from penstock.errors import StateError
+from penstock.state.store import OrderedStore
+
+DEFAULT_MAP_SIZE = 64 * 2**30
+_DIGEST_BYTES = 32
+_DIRECT_BYTES = 511 - _DIGEST_BYTES
+_FIRST_CHUNK = 16
+_LAST_CHUNK = 512
+_TAG = b"tag"
+_BOOT_FILE = "boot_id"
+_BOOT_SOURCE = "/proc/sys/kernel/random/boot_id"
+
+Entry = tuple[bytes, bytes]
+
+
+class LmdbStore(OrderedStore):
+    """An LMDB directory with a write transaction that is always open; other processes may read meanwhile."""
+
+    def __init__(self, environment: Any) -> None:
+        """Take over an open LMDB environment; use `open`."""
+        self._environment = environment
+        self._closed = False
+        self._meta = environment.open_db(b"meta")
+        self._data = environment.open_db(b"data")
+        self._begin()
+
+    @classmethod
+    def open(cls, path: str, map_size: int = DEFAULT_MAP_SIZE) -> LmdbStore:
+        """Open or create the store in a directory; a directory left by an earlier boot of the machine is emptied.
+
+        Raises `lmdb.Error` when the files are damaged.
+        """
+        _forget_earlier_boot(path)
+        environment = lmdb.open(
+            path,
+            map_size=map_size,
+            max_dbs=2,
+            sync=False,
+            metasync=False,
+            readahead=False,
+            meminit=False,
+        )
+        try:
+            _check_length(environment, path)
+            return cls(environment)
+        except BaseException:
+            environment.close()
+            raise
+
+    def _begin(self) -> None:
+        self._transaction = self._environment.begin(db=self._data, write=True)
+        self._cursor = self._transaction.cursor()
+        tag = self._transaction.get(_TAG, db=self._meta)
+        self.tag: bytes | None = tag
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of `key`, or None when it is absent."""
+        if len(key) <= _DIRECT_BYTES:
+            value: bytes | None = self._transaction.get(key)
+            return value
+        packed = self._transaction.get(_stored_key(key))
+        return None if packed is None else _unpack(packed)[1]
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Set the value of `key`."""
+        try:
+            if len(key) <= _DIRECT_BYTES:
+                self._transaction.put(key, value)
+            else:
+                self._transaction.put(_stored_key(key), len(key).to_bytes(4, "big") + key + value)
+        except lmdb.MapFullError:
+            raise self._full() from None
+
+    def delete(self, key: bytes) -> bool:
+        """Remove `key`, absent or not, and tell whether it was there."""
+        try:
+            was_there: bool = self._transaction.delete(key if len(key) <= _DIRECT_BYTES else _stored_key(key))
+            return was_there
+        except lmdb.MapFullError:
+            raise self._full() from None
+
+    def range(self, start: bytes, stop: bytes | None) -> Iterator[Entry]:
+        """Iterate over entries with start <= key < stop, in order."""
+        size = _FIRST_CHUNK
+        while True:
+            chunk, is_last = self._read_chunk(start, stop, size)
+            yield from chunk
+            if is_last:
+                return
+            start = chunk[-1][0] + b"\x00"
+            size = min(size * 2, _LAST_CHUNK)
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._transaction.drop(self._data, delete=False)
+
+    def commit(self, tag: bytes) -> None:
+        """Make all writes and the tag the state that the next opening finds, and go on writing."""
+        self._transaction.put(_TAG, tag, db=self._meta)
+        self._transaction.commit()
+        self._begin()
+
+    def abort(self) -> None:
+        """Forget all writes since the last commit, and go on writing."""
+        self._transaction.abort()
+        self._begin()
+
+    def close(self) -> None:
+        """Forget all writes since the last commit and let go of the directory; a second call is fine."""
+        if not self._closed:
+            self._closed = True
+            self._transaction.abort()
+            self._environment.close()
+
+    def __enter__(self) -> LmdbStore:
+        """Return the store itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+    def _read_chunk(self, start: bytes, stop: bytes | None, size: int) -> tuple[list[Entry], bool]:
+        cursor = self._cursor
+        chunk: list[Entry] = []
+        found = cursor.set_range(start[:_DIRECT_BYTES]) if start else cursor.first()
+        while found:
+            stored, value = cursor.item()
+            if len(stored) <= _DIRECT_BYTES:
+                found = cursor.next()
+                entries = [(stored, value)]
+            else:
+                entries, found = self._read_siblings(stored[:_DIRECT_BYTES])
+            for entry in entries:
+                if stop is not None and entry[0] >= stop:
+                    return chunk, True
+                if entry[0] >= start:
+                    chunk.append(entry)
+            if len(chunk) >= size:
+                return chunk, False
+        return chunk, True
+
+    def _read_siblings(self, stem: bytes) -> tuple[list[Entry], bool]:
+        """Read the long keys with this beginning, from the cursor on; digests have no order, so sort."""
+        cursor = self._cursor
+        entries = []
+        found = True
+        while found and cursor.key().startswith(stem):
+            entries.append(_unpack(cursor.value()))
+            found = cursor.next()
+        return sorted(entries), found
+
+    def _full(self) -> StateError:
+        limit = self._environment.info()["map_size"]
+        return StateError(f"Local state outgrew its limit of {limit} bytes: raise the map size of the state backend.")
+
+
+def erase(path: str) -> None:
+    """Delete the files of a store that nobody has open; other files of the directory stay."""
+    for name in ("data.mdb", "lock.mdb", _BOOT_FILE):
+        with suppress(FileNotFoundError):
+            os.remove(os.path.join(path, name))
+
+
+def _stored_key(key: bytes) -> bytes:
+    return key[:_DIRECT_BYTES] + sha256(key).digest()
+
+
+def _unpack(packed: bytes) -> Entry:
+    end = 4 + int.from_bytes(packed[:4], "big")
+    return packed[4:end], packed[end:]
+
+
+def _check_length(environment: Any, path: str) -> None:
+    # Reading a page beyond the end of a truncated file would kill the process with SIGBUS.
+    needed = environment.stat()["psize"] * (environment.info()["last_pgno"] + 1)
+    if os.path.getsize(os.path.join(path, "data.mdb")) < needed:
+        raise lmdb.CorruptedError(f"{path} is shorter than its pages")
+
+
+def _forget_earlier_boot(path: str) -> None:
+    # Nothing is synced, so after a crash of the machine the tag may be on disk without the pages it speaks of.
+    boot = _read_text(_BOOT_SOURCE)
+    marker = os.path.join(path, _BOOT_FILE)
+    if _read_text(marker) == boot:
+        os.makedirs(path, exist_ok=True)
+        return
+    erase(path)
+    os.makedirs(path, exist_ok=True)
+    with open(marker, "w", encoding="ascii") as file:
+        file.write(boot)
+
+
+def _read_text(path: str) -> str:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read()
+    except (OSError, ValueError):
+        return ""

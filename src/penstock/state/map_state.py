@@ -1,0 +1,250 @@
+"""Map state: one row for each entry of the map; owns its cache and the bytes of an entry, not the row layout.
+
+The bytes of an entry are the pickled value. Where the map key would lose its type in its row (True, 1.0), a zero byte,
+the length (4) and the pickled key come before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from penstock.state.keys import decode_key, keeps_type
+from penstock.state.slots import PLAIN_TYPES, code_of, slot_of, slot_of_code
+from penstock.state.values import dump_value, is_frozen, load_value
+
+if TYPE_CHECKING:
+    from penstock.state.keyed import KeyedStateBackend
+
+_KEY_FOLLOWS = b"\x00"
+Pair = tuple[Any, Any]
+
+
+class _Map:
+    """One cached map.
+
+    `pairs` has a pair of map key and value, or None for an entry known to be absent, by slot of the map key. When
+    `is_complete`, an entry that is not there is absent.
+    """
+
+    __slots__ = ("changed", "codes", "is_complete", "order", "pairs", "slot", "stored")
+
+    def __init__(self, slot: Hashable) -> None:
+        self.slot = slot
+        self.empty(is_complete=False)
+
+    def empty(self, *, is_complete: bool) -> None:
+        self.pairs: dict[Hashable, Pair | None] = {}
+        self.changed: set[Hashable] = set()
+        self.stored: dict[Hashable, bytes] = {}  # bytes in the store of values that can be changed in place
+        self.codes: dict[Hashable, bytes] = {}
+        self.order: list[Hashable] | None = None
+        self.is_complete = is_complete
+
+    def code(self, entry: Hashable) -> bytes:
+        code = self.codes.get(entry)
+        if code is None:
+            code = self.codes[entry] = code_of(entry)
+        return code
+
+    def set(self, entry: Hashable, pair: Pair | None) -> None:
+        if (self.pairs.get(entry) is None) != (pair is None):
+            self.order = None
+        self.pairs[entry] = pair
+        self.changed.add(entry)
+
+    def in_order(self) -> list[Hashable]:
+        if self.order is None:
+            present = [entry for entry, pair in self.pairs.items() if pair is not None]
+            self.order = sorted(present, key=self.code)
+        return self.order
+
+
+class KeyedMapState:
+    """Keyed `MapState`.
+
+    `items`, `keys` and `values` go over the entries present when they are called, ordered by encoded map key; the map
+    may be changed meanwhile, and an entry removed before its turn is skipped.
+    """
+
+    kind: ClassVar[str] = "map"
+
+    def __init__(self, backend: KeyedStateBackend, name: str) -> None:
+        """Make the state `name` of a backend."""
+        self._backend = backend
+        self.name = name
+        self._maps: dict[Hashable, _Map] = {}
+
+    def get(self, key: Any) -> Any:
+        """Return the value of a map key, or None."""
+        pair = self._pair(key)
+        return None if pair is None else pair[1]
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a map key."""
+        self._current().set(key if type(key) in PLAIN_TYPES else slot_of(key), (key, value))
+        self._backend.cached += 1
+
+    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[Pair]) -> None:
+        """Set several entries."""
+        pairs = dict_value.items() if isinstance(dict_value, Mapping) else dict_value
+        for key, value in pairs:
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        """Remove a map key; an absent one is fine."""
+        self._current().set(slot_of(key), None)
+        self._backend.cached += 1
+
+    def contains(self, key: Any) -> bool:
+        """Tell whether a map key is there."""
+        return self._pair(key) is not None
+
+    def items(self) -> Iterator[Pair]:
+        """Iterate over pairs of map key and value."""
+        found = self._complete()
+        return _walk(found, list(found.in_order()))
+
+    def keys(self) -> Iterator[Any]:
+        """Iterate over map keys."""
+        return (key for key, _ in self.items())
+
+    def values(self) -> Iterator[Any]:
+        """Iterate over values."""
+        return (value for _, value in self.items())
+
+    def is_empty(self) -> bool:
+        """Tell whether the map of the current key has no entry."""
+        found = self._current()
+        if any(pair is not None for pair in found.pairs.values()):
+            return False
+        return found.is_complete or not self._has_other_row(found)
+
+    def clear(self) -> None:
+        """Remove the map of the current key."""
+        found = self._current()
+        store = self._backend.store
+        for row, _ in store.scan(self._backend.row(found.slot, self.name)):
+            store.delete(row)
+        found.empty(is_complete=True)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return the value of a map key, or None, as PyFlink does."""
+        return self.get(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Set the value of a map key."""
+        self.put(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        """Remove a map key; an absent one is fine."""
+        self.remove(key)
+
+    def __contains__(self, key: Any) -> bool:
+        """Tell whether a map key is there."""
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over map keys."""
+        return self.keys()
+
+    def bind(self) -> None:
+        """Start on another store: nothing is cached at that point."""
+
+    def write(self) -> None:
+        """Write the entries that changed."""
+        for found in self._maps.values():
+            if found.changed or found.stored:
+                self._write_map(found)
+
+    def forget(self) -> None:
+        """Drop the cached maps."""
+        self._maps.clear()
+
+    def _current(self) -> _Map:
+        slot = self._backend.slot
+        found = self._maps.get(slot)
+        if found is None:
+            self._backend.check_key(self.name)
+            found = self._maps[slot] = _Map(slot)
+            self._backend.cached += 1
+        return found
+
+    def _pair(self, key: Any) -> Pair | None:
+        found = self._current()
+        entry = key if type(key) in PLAIN_TYPES else slot_of(key)
+        if entry in found.pairs or found.is_complete:
+            return found.pairs.get(entry)
+        data = self._backend.store.get(self._backend.row(found.slot, self.name) + found.code(entry))
+        pair = None if data is None else self._remember(found, entry, data)
+        found.pairs[entry] = pair
+        self._backend.cached += 1
+        if pair is not None:
+            found.order = None
+        return pair
+
+    def _complete(self) -> _Map:
+        found = self._current()
+        if not found.is_complete:
+            prefix = self._backend.row(found.slot, self.name)
+            for row, data in self._backend.store.scan(prefix):
+                code = row[len(prefix) :]
+                entry = slot_of_code(code)
+                if entry not in found.pairs:
+                    found.codes[entry] = code
+                    found.pairs[entry] = self._remember(found, entry, data)
+                    self._backend.cached += 1
+            found.order = None
+            found.is_complete = True
+        return found
+
+    def _has_other_row(self, found: _Map) -> bool:
+        prefix = self._backend.row(found.slot, self.name)
+        rows = self._backend.store.scan(prefix)
+        return any(slot_of_code(row[len(prefix) :]) not in found.pairs for row, _ in rows)
+
+    def _remember(self, found: _Map, entry: Hashable, data: bytes) -> Pair:
+        key, value = self._decode(found.code(entry), data)
+        if not is_frozen(value):
+            found.stored[entry] = data
+        return key, value
+
+    def _decode(self, code: bytes, data: bytes) -> Pair:
+        if not data.startswith(_KEY_FOLLOWS):
+            return decode_key(code), load_value(data, self.name)
+        end = 5 + int.from_bytes(data[1:5], "big")
+        return load_value(data[5:end], self.name), load_value(data[end:], self.name)
+
+    def _encode(self, pair: Pair) -> bytes:
+        key, value = pair
+        data = dump_value(value, self.name)
+        if keeps_type(key):
+            return data
+        original = dump_value(key, self.name)
+        return _KEY_FOLLOWS + len(original).to_bytes(4, "big") + original + data
+
+    def _write_map(self, found: _Map) -> None:
+        prefix = self._backend.row(found.slot, self.name)
+        store = self._backend.store
+        for entry in found.changed | found.stored.keys():
+            pair = found.pairs[entry]
+            row = prefix + found.code(entry)
+            if pair is None:
+                store.delete(row)
+                found.stored.pop(entry, None)
+                continue
+            data = self._encode(pair)
+            if entry in found.changed or data != found.stored.get(entry):
+                store.put(row, data)
+            if is_frozen(pair[1]):
+                found.stored.pop(entry, None)
+            else:
+                found.stored[entry] = data
+        found.changed.clear()
+
+
+def _walk(found: _Map, entries: list[Hashable]) -> Iterator[Pair]:
+    for entry in entries:
+        pair = found.pairs.get(entry)
+        if pair is not None:
+            yield pair

@@ -1,0 +1,43 @@
+"""Slots: hashable stand-ins for keys in caches; owns the rule that two keys share a slot only if they share bytes.
+
+A slot is the key itself where Python's equality and hash agree with the encoding, and the encoded key otherwise: for
+unhashable keys, for NaN (not equal to itself), and for bytes, so that an encoded key is never taken for a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from penstock.state import keys
+
+PLAIN_TYPES = frozenset({str, int, bool, type(None)})
+_ITEM_TYPES = PLAIN_TYPES | {bytes}
+_PLAIN_TAGS = frozenset({keys.TAG_NONE, keys.TAG_INT, keys.TAG_BIG_INT, keys.TAG_FLOAT, keys.TAG_STR})
+
+
+def slot_of(key: Any) -> Hashable:
+    """Return the slot of a key; for `PLAIN_TYPES` that is the key itself, which a hot path may test first."""
+    kind = type(key)
+    if kind in PLAIN_TYPES or (kind is float and key == key):
+        return key  # type: ignore[no-any-return]
+    if kind is tuple and _ITEM_TYPES.issuperset(map(type, key)):
+        return key  # type: ignore[no-any-return]
+    return slot_of_code(keys.encode_key(key))
+
+
+def slot_of_code(code: bytes) -> Hashable:
+    """Return the slot of the key with this encoding."""
+    # Decimal(1), an IntEnum or a named tuple must land in the slot of the plain value they are equal to.
+    if code[0] in _PLAIN_TAGS:
+        return keys.decode_key(code)  # type: ignore[no-any-return]
+    if code[0] == keys.TAG_TUPLE:
+        plain = keys.decode_key(code)
+        if _ITEM_TYPES.issuperset(map(type, plain)):
+            return plain  # type: ignore[no-any-return]
+    return code
+
+
+def code_of(slot: Hashable) -> bytes:
+    """Return the encoded key that a slot stands for."""
+    return slot if type(slot) is bytes else keys.encode_key(slot)

@@ -1,0 +1,115 @@
+"""A store that remembers which entries were changed; owns the memory of changes, not the entries.
+
+Changes are kept in memory up to a bound; past it they go, sorted, to a part file on the local disk.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+
+from pyarrow import fs
+
+from penstock.state.files import Change, read_entries, write_entries
+from penstock.state.store import OrderedStore
+
+_MAX_ENTRIES = 500_000
+_MAX_BYTES = 64 * 2**20
+# What a dict slot and the headers of two bytes objects take, so that many small entries count for what they are.
+_ENTRY_OVERHEAD = 150
+
+
+class TrackedStore(OrderedStore):
+    """Passes everything on to an inner store and remembers the last value of each changed key."""
+
+    def __init__(
+        self,
+        inner: OrderedStore,
+        spill_parent: str | None = None,
+        *,
+        max_entries: int = _MAX_ENTRIES,
+        max_bytes: int = _MAX_BYTES,
+    ) -> None:
+        """Wrap `inner`; part files go to a new directory in `spill_parent`, or where temporary files go."""
+        self._inner = inner
+        self._spill_parent = spill_parent
+        self._max_entries = max_entries
+        self._max_bytes = max_bytes
+        self._changes: dict[bytes, bytes | None] = {}
+        self._bytes = 0
+        self._folder: str | None = None
+        self._parts: list[str] = []
+        self.get = inner.get  # type: ignore[method-assign]  # reads are not tracked: spare them a call
+
+    @property
+    def has_changes(self) -> bool:
+        """Tell whether anything was written."""
+        return bool(self._changes or self._parts)
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of `key`, or None when it is absent."""
+        return self._inner.get(key)
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Set the value of `key`."""
+        self._inner.put(key, value)
+        self._changes[key] = value
+        self._bytes += len(key) + len(value) + _ENTRY_OVERHEAD
+        if self._bytes > self._max_bytes or len(self._changes) > self._max_entries:
+            self._spill()
+
+    def delete(self, key: bytes) -> bool:
+        """Remove `key`, absent or not, and tell whether it was there."""
+        if not self._inner.delete(key):
+            return False
+        self._changes[key] = None
+        self._bytes += len(key) + _ENTRY_OVERHEAD
+        if self._bytes > self._max_bytes or len(self._changes) > self._max_entries:
+            self._spill()
+        return True
+
+    def range(self, start: bytes, stop: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        """Iterate over entries with start <= key < stop, in order."""
+        return self._inner.range(start, stop)
+
+    def changes(self) -> Iterator[Change]:
+        """Iterate over the changed keys in order, each once with its last value, None when deleted."""
+        memory = sorted(self._changes.items())
+        if not self._parts:
+            return iter(memory)
+        filesystem = fs.LocalFileSystem()
+        sources: list[Iterable[Change]] = [read_entries(filesystem, part) for part in self._parts]
+        return _last_of_each([*sources, memory])
+
+    def forget(self) -> None:
+        """Forget the changes and delete their part files."""
+        self._changes.clear()
+        self._parts.clear()
+        self._bytes = 0
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def _spill(self) -> None:
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="penstock-changes-", dir=self._spill_parent)
+        path = os.path.join(self._folder, f"part-{len(self._parts)}")
+        write_entries(fs.LocalFileSystem(), path, sorted(self._changes.items()))
+        self._parts.append(path)
+        self._changes.clear()
+        self._bytes = 0
+
+
+def _last_of_each(sources: list[Iterable[Change]]) -> Iterator[Change]:
+    # merge() is stable: of equal keys, the one from the later source comes later.
+    last: Change | None = None
+    for entry in heapq.merge(*sources, key=itemgetter(0)):
+        if last is not None and last[0] != entry[0]:
+            yield last
+        last = entry
+    if last is not None:
+        yield last

@@ -1,0 +1,165 @@
+"""Value, reducing and aggregating state: one object for each key and namespace; owns their caches, not the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from penstock.state.values import dump_value, is_frozen, load_value
+
+if TYPE_CHECKING:
+    from penstock.state.keyed import KeyedStateBackend
+
+
+class SingleObjectState:
+    """One cached object for each slot; None means absent.
+
+    An object that was read and can be changed in place is encoded again at each write, so that a change without
+    `update` is kept, as it would be if no batch ended here.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, backend: KeyedStateBackend, name: str) -> None:
+        """Make the state `name` of a backend."""
+        self._backend = backend
+        self.name = name
+        self._objects: dict[Hashable, Any] = {}
+        self._changed: set[Hashable] = set()
+        self._stored: dict[Hashable, bytes] = {}  # bytes in the store of objects that can be changed in place
+
+    def clear(self) -> None:
+        """Remove the object of the current key."""
+        self._set(None)
+
+    def bind(self) -> None:
+        """Start on another store: nothing is cached at that point."""
+
+    def write(self) -> None:
+        """Write the objects that changed."""
+        for slot in self._changed:
+            self._write_object(slot, self._objects[slot])
+        for slot, data in self._stored.items():
+            if slot not in self._changed:
+                self._stored[slot] = self._rewrite_object(slot, data)
+        self._changed.clear()
+
+    def forget(self) -> None:
+        """Drop the cached objects."""
+        self._objects.clear()
+        self._changed.clear()
+        self._stored.clear()
+
+    def _get(self) -> Any:
+        slot = self._backend.slot
+        try:
+            return self._objects[slot]
+        except KeyError:
+            return self._load(slot)
+
+    def _set(self, value: Any) -> None:
+        slot = self._backend.slot
+        if slot not in self._objects:
+            self._backend.check_key(self.name)
+            self._backend.cached += 1
+        self._objects[slot] = value
+        self._changed.add(slot)
+
+    def _load(self, slot: Hashable) -> Any:
+        backend = self._backend
+        backend.check_key(self.name)
+        data = backend.store.get(backend.row(slot, self.name))
+        value = None if data is None else load_value(data, self.name)
+        if data is not None and not is_frozen(value):
+            self._stored[slot] = data
+        self._objects[slot] = value
+        backend.cached += 1
+        return value
+
+    def _write_object(self, slot: Hashable, value: Any) -> None:
+        row = self._backend.row(slot, self.name)
+        if value is None:
+            self._backend.store.delete(row)
+            self._stored.pop(slot, None)
+            return
+        data = dump_value(value, self.name)
+        self._backend.store.put(row, data)
+        if is_frozen(value):
+            self._stored.pop(slot, None)
+        else:
+            self._stored[slot] = data
+
+    def _rewrite_object(self, slot: Hashable, stored: bytes) -> bytes:
+        data = dump_value(self._objects[slot], self.name)
+        if data != stored:
+            self._backend.store.put(self._backend.row(slot, self.name), data)
+        return data
+
+
+class KeyedValueState(SingleObjectState):
+    """Keyed `ValueState`."""
+
+    kind = "value"
+
+    def value(self) -> Any:
+        """Return the value of the current key, or None."""
+        try:
+            return self._objects[self._backend.slot]
+        except KeyError:
+            return self._load(self._backend.slot)
+
+    def update(self, value: Any) -> None:
+        """Set the value of the current key; None clears it."""
+        # Same as _set: this and value() are the hottest calls of all, so they are spared a further one.
+        slot = self._backend.slot
+        if slot not in self._objects:
+            self._backend.check_key(self.name)
+            self._backend.cached += 1
+        self._objects[slot] = value
+        self._changed.add(slot)
+
+
+class KeyedReducingState(SingleObjectState):
+    """Keyed `ReducingState`."""
+
+    kind = "reducing"
+
+    def __init__(self, backend: KeyedStateBackend, name: str, function: Any) -> None:
+        """Make the state `name`, reduced by a function object or a plain callable."""
+        super().__init__(backend, name)
+        self._reduce: Callable[[Any, Any], Any] = getattr(function, "reduce", function)
+
+    def get(self) -> Any:
+        """Return the reduced value of the current key, or None when nothing was added."""
+        return self._get()
+
+    def add(self, value: Any) -> None:
+        """Reduce `value` into the current key's value; None clears, as in Flink."""
+        held = self._get()
+        self._set(value if held is None or value is None else self._reduce(held, value))
+
+
+class KeyedAggregatingState(SingleObjectState):
+    """Keyed `AggregatingState`; what is kept is the accumulator."""
+
+    kind = "aggregating"
+
+    def __init__(self, backend: KeyedStateBackend, name: str, function: Any) -> None:
+        """Make the state `name`, aggregated by an `AggregateFunction`."""
+        super().__init__(backend, name)
+        self._function = function
+
+    def get(self) -> Any:
+        """Return the result for the current key, or None when nothing was added."""
+        accumulator = self._get()
+        return None if accumulator is None else self._function.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        """Add `value` to the current key's accumulator; None clears, as in Flink."""
+        if value is None:
+            self.clear()
+            return
+        accumulator = self._get()
+        if accumulator is None:
+            accumulator = self._function.create_accumulator()
+        self._set(self._function.add(value, accumulator))

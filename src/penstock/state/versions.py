@@ -1,0 +1,225 @@
+"""Versions of the state of one subtask: which files make a version, and how the next one is written.
+
+Owns the chain of snapshot and change files; knows neither what the entries mean nor which version is current.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+
+import lmdb
+from pyarrow import fs
+
+from penstock.errors import StateError
+from penstock.state.files import Change, read_entries, write_entries
+from penstock.state.lmdb_store import LmdbStore, erase
+from penstock.state.memory_store import MemoryStore
+from penstock.state.store import OrderedStore
+from penstock.state.tracked_store import TrackedStore
+
+# Below this, changes are not worth compacting whatever the size of the snapshot.
+_SMALL_CHAIN_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True)
+class StateFile:
+    """One file of a version; its name starts with the id of the version it made."""
+
+    name: str
+    is_snapshot: bool
+    bytes: int
+    entries: int
+
+    @property
+    def version_id(self) -> str:
+        """Return the id of the version whose writing made this file."""
+        return self.name.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class StateVersion:
+    """A state: at most one snapshot, first, then changes in order."""
+
+    id: str
+    files: tuple[StateFile, ...]
+
+
+EMPTY = StateVersion("", ())
+
+
+def referenced_files(versions: Iterable[StateVersion]) -> set[str]:
+    """Return the names of all files that any of the versions needs."""
+    return {file.name for version in versions for file in version.files}
+
+
+class SubtaskState:
+    """The state of one subtask, opened at a base version, to be committed as the next one or aborted, once."""
+
+    def __init__(
+        self,
+        filesystem: fs.FileSystem,
+        directory: str,
+        base: StateVersion,
+        inner: MemoryStore | LmdbStore,
+        *,
+        rebuilt: bool,
+        snapshot_after: int,
+        spill_parent: str | None,
+    ) -> None:
+        """Take over a store that holds `base`; use `open`."""
+        self._filesystem = filesystem
+        self._directory = directory
+        self._base = base
+        self._inner = inner
+        self._snapshot_after = snapshot_after
+        self._tracked = TrackedStore(inner, spill_parent)
+        self._open = True
+        self.store: OrderedStore = self._tracked
+        self.rebuilt = rebuilt
+
+    @classmethod
+    def open(
+        cls,
+        filesystem: fs.FileSystem,
+        directory: str,
+        base: StateVersion,
+        *,
+        local_path: str | None,
+        snapshot_after: int = 20,
+    ) -> SubtaskState:
+        """Open version `base`: on the heap when `local_path` is None, otherwise in the LMDB kept there.
+
+        `rebuilt` of the result tells whether files had to be read.
+        """
+        inner: MemoryStore | LmdbStore
+        if local_path is None:
+            inner, rebuilt = _load_memory(filesystem, directory, base), bool(base.files)
+        else:
+            inner, rebuilt = _open_local(filesystem, directory, base, local_path)
+        spill_parent = None if local_path is None else os.path.dirname(os.path.abspath(local_path))
+        return cls(
+            filesystem,
+            directory,
+            base,
+            inner,
+            rebuilt=rebuilt,
+            snapshot_after=snapshot_after,
+            spill_parent=spill_parent,
+        )
+
+    def commit(self) -> StateVersion:
+        """Write what changed as a new version and close; the base itself comes back when nothing changed."""
+        if not self._open:
+            raise StateError("This state was committed or aborted already: open it again from its version.")
+        try:
+            if not self._tracked.has_changes:
+                return self._base
+            # Files first: a local store that is ahead of the checkpoint directory could not be told from a right one.
+            version = self._write_version(uuid.uuid4().hex)
+            if isinstance(self._inner, LmdbStore):
+                self._inner.commit(version.id.encode())
+            return version
+        finally:
+            self.abort()
+
+    def abort(self) -> None:
+        """Forget what was written since the opening and close; fine after a commit."""
+        if not self._open:
+            return
+        self._open = False
+        self._tracked.forget()
+        if isinstance(self._inner, LmdbStore):
+            self._inner.close()
+
+    def __enter__(self) -> SubtaskState:
+        """Return the state itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Abort what was not committed."""
+        self.abort()
+
+    def _write_version(self, version_id: str) -> StateVersion:
+        if self._needs_snapshot():
+            entries: Iterator[Change] = ((key, value) for key, value in self._inner.scan(b""))
+            return StateVersion(version_id, (self._write(f"{version_id}.snapshot", True, entries),))
+        changes = self._write(f"{version_id}.changes", False, self._tracked.changes())
+        return StateVersion(version_id, (*self._base.files, changes))
+
+    def _needs_snapshot(self) -> bool:
+        files = self._base.files
+        if not files:
+            return True
+        snapshot_bytes = files[0].bytes if files[0].is_snapshot else 0
+        change_bytes = sum(file.bytes for file in files if not file.is_snapshot)
+        changes = sum(not file.is_snapshot for file in files)
+        return changes >= self._snapshot_after or change_bytes > max(2 * snapshot_bytes, _SMALL_CHAIN_BYTES)
+
+    def _write(self, name: str, is_snapshot: bool, entries: Iterable[Change]) -> StateFile:
+        info = write_entries(self._filesystem, f"{self._directory}/{name}", entries)
+        return StateFile(name, is_snapshot, info.bytes, info.entries)
+
+
+def _load_memory(filesystem: fs.FileSystem, directory: str, base: StateVersion) -> MemoryStore:
+    entries: dict[bytes, bytes] = {}
+    for file in base.files:
+        for key, value in read_entries(filesystem, f"{directory}/{file.name}"):
+            if value is None:
+                entries.pop(key, None)
+            else:
+                entries[key] = value
+    store = MemoryStore()
+    store.adopt(entries)
+    return store
+
+
+def _open_local(
+    filesystem: fs.FileSystem, directory: str, base: StateVersion, local_path: str
+) -> tuple[LmdbStore, bool]:
+    store = _open_or_replace(local_path)
+    try:
+        held = (store.tag or b"").decode()
+        if held == base.id:
+            return store, False
+        missing = _files_after(held, base)
+        if missing is None:
+            store.clear()
+            missing = base.files
+        for file in missing:
+            _apply(store, read_entries(filesystem, f"{directory}/{file.name}"))
+        # Kept even if this task fails later: the work of loading need not be done again.
+        store.commit(base.id.encode())
+        return store, bool(missing)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _open_or_replace(local_path: str) -> LmdbStore:
+    try:
+        return LmdbStore.open(local_path)
+    except (lmdb.InvalidError, lmdb.CorruptedError, lmdb.VersionMismatchError, lmdb.PageNotFoundError):
+        erase(local_path)
+        return LmdbStore.open(local_path)
+
+
+def _files_after(held: str, base: StateVersion) -> tuple[StateFile, ...] | None:
+    """Return the files that lead from the version held to `base`, or None when it is no ancestor in the chain."""
+    for index, file in enumerate(base.files):
+        if file.version_id == held:
+            return base.files[index + 1 :]
+    return None
+
+
+def _apply(store: OrderedStore, changes: Iterable[Change]) -> None:
+    for key, value in changes:
+        if value is None:
+            store.delete(key)
+        else:
+            store.put(key, value)

@@ -1,0 +1,201 @@
+"""Every public name of PyFlink that Penstock does not have, or has with another signature, under its reason.
+
+A name stands for all that is in it. `test_surface` fails on a gap that is not listed and on a listed name that exists.
+"""
+
+from __future__ import annotations
+
+DATASTREAM = "pyflink.datastream"
+FUNCTIONS = f"{DATASTREAM}.functions"
+STREAMS = f"{DATASTREAM}.data_stream"
+CONNECTORS = f"{DATASTREAM}.connectors"
+FILES = f"{CONNECTORS}.file_system"
+FORMATS = f"{DATASTREAM}.formats"
+TYPES = "pyflink.common.typeinfo"
+
+# Methods that hand out the Java object behind a Python one, whatever the class.
+JVM_METHODS = {
+    "get_java_function",
+    "get_java_memory_size",
+    "get_java_object",
+    "get_java_output_tag",
+    "get_java_slot_sharing_group",
+    "get_java_type_info",
+    "to_j_row_kind",
+}
+
+MISSING: dict[str, set[str]] = {
+    "to come with windows": {
+        *(
+            f"{DATASTREAM}:{name}"
+            for name in (
+                "CountWindow",
+                "GlobalWindow",
+                "MergingWindowAssigner",
+                "TimeWindow",
+                "Trigger",
+                "TriggerResult",
+                "Window",
+                "WindowAssigner",
+                "WindowedStream",
+            )
+        ),
+        f"{DATASTREAM}.window",
+        f"{STREAMS}:AllWindowedStream",
+        f"{STREAMS}:DataStream.window_all",
+        f"{STREAMS}:KeyedStream.count_window",
+        f"{STREAMS}:KeyedStream.window",
+        f"{STREAMS}:KeyedStream.window_all",
+        f"{STREAMS}:WindowedStream",
+    },
+    "to come with connected and broadcast streams": {
+        f"{DATASTREAM}:BroadcastConnectedStream",
+        f"{DATASTREAM}:BroadcastStream",
+        f"{DATASTREAM}:ConnectedStreams",
+        f"{STREAMS}:BroadcastConnectedStream",
+        f"{STREAMS}:BroadcastStream",
+        f"{STREAMS}:ConnectedStreams",
+        f"{STREAMS}:DataStream.connect",
+        f"{STREAMS}:KeyedStream.connect",
+    },
+    "to come with asynchronous calls": {
+        f"{DATASTREAM}.async_data_stream",
+        f"{DATASTREAM}.async_retry_predicates",
+        f"{DATASTREAM}.async_retry_strategies",
+        f"{DATASTREAM}:AsyncDataStream",
+        f"{FUNCTIONS}:AsyncFunctionDescriptor",
+        f"{FUNCTIONS}:AsyncRetryStrategy.exponential_backoff",
+        f"{FUNCTIONS}:AsyncRetryStrategy.fixed_delay",
+        f"{FUNCTIONS}:AsyncRetryStrategy.no_restart",
+    },
+    "to come with more connectors and formats": {
+        f"{CONNECTORS}.dynamic_kafka",
+        f"{CONNECTORS}.hybrid_source",
+        f"{CONNECTORS}.jdbc",
+        f"{CONNECTORS}.kafka",
+        f"{FORMATS}.avro",
+        *(
+            f"{FORMATS}.csv:CsvSchemaBuilder.{name}"
+            for name in (
+                "add_array_column",
+                "disable_array_element_separator",
+                "disable_escape_char",
+                "remove_array_element_separator",
+                "set_any_property_name",
+                "set_array_element_separator",
+                "set_skip_first_data_row",
+                "set_strict_headers",
+            )
+        ),
+        f"{FORMATS}.csv:CsvRowDeserializationSchema",
+        f"{FORMATS}.csv:CsvRowSerializationSchema",
+        f"{FORMATS}.json",
+        f"{FORMATS}.orc",
+        f"{FORMATS}.parquet:AvroParquetReaders",
+        f"{FORMATS}.parquet:AvroParquetWriters",
+        f"{FILES}:FileCompactStrategy",
+        f"{FILES}:FileCompactor",
+        f"{FILES}:FileSink.BaseBuilder.disable_compact",
+        f"{FILES}:FileSink.BaseBuilder.enable_compact",
+        f"{FILES}:FileSink.BulkFormatBuilder.disable_compact",
+        f"{FILES}:FileSink.BulkFormatBuilder.enable_compact",
+        f"{FILES}:FileSink.RowFormatBuilder.disable_compact",
+        f"{FILES}:FileSink.RowFormatBuilder.enable_compact",
+    },
+    "a connector to a system that is not on Penstock's list": {
+        f"{CONNECTORS}.cassandra",
+        f"{CONNECTORS}.elasticsearch",
+        f"{CONNECTORS}.kinesis",
+        f"{CONNECTORS}.pulsar",
+        f"{CONNECTORS}.rabbitmq",
+    },
+    "superseded by FileSink in Flink itself": {f"{FILES}:StreamingFileSink"},
+    "Spark lists files and makes splits": {
+        f"{FILES}:FileEnumeratorProvider",
+        f"{FILES}:FileSourceBuilder.set_file_enumerator",
+        f"{FILES}:FileSourceBuilder.set_split_assigner",
+        f"{FILES}:FileSplitAssignerProvider",
+    },
+    "to come with cached results": {
+        f"{STREAMS}:CachedDataStream",
+        f"{STREAMS}:DataStream.cache",
+        f"{STREAMS}:KeyedStream.cache",
+    },
+    "no JVM object behind it": {
+        f"{DATASTREAM}.stream_execution_environment:StreamExecutionEnvironment.create_input",
+        f"{DATASTREAM}.utils",
+        f"{FILES}:FileSink.get_transformer",
+        f"{FUNCTIONS}:JavaFunctionWrapper",
+        "pyflink.common.execution_config:ExecutionConfig.get_default_kryo_serializer_classes",
+        "pyflink.common.execution_config:ExecutionConfig.get_registered_kryo_types",
+        "pyflink.common.execution_config:ExecutionConfig.get_registered_pojo_types",
+        "pyflink.common.io",
+        "pyflink.common.serialization:RowDataBulkWriterFactory",
+        "pyflink.common.utils",
+        f"{TYPES}:DateTypeInfo.EPOCH_ORDINAL",
+        f"{TYPES}:ExternalTypeInfo",
+        f"{TYPES}:LocalTimeTypeInfo",
+        f"{TYPES}:TimeTypeInfo.EPOCH_ORDINAL",
+    },
+    "internal to PyFlink's runtime": {
+        *(
+            f"{FUNCTIONS}:{name}"
+            for name in (
+                "FunctionWrapper",
+                "InternalIterableAllWindowFunction",
+                "InternalIterableProcessAllWindowFunction",
+                "InternalIterableProcessWindowFunction",
+                "InternalIterableWindowFunction",
+                "InternalProcessAllWindowContext",
+                "InternalProcessWindowContext",
+                "InternalSingleValueAllWindowFunction",
+                "InternalSingleValueProcessAllWindowFunction",
+                "InternalSingleValueProcessWindowFunction",
+                "InternalSingleValueWindowFunction",
+                "InternalWindowFunction",
+                "NullByteKeySelector",
+                "PassThroughAllWindowFunction",
+                "PassThroughWindowFunction",
+            )
+        ),
+        f"{STREAMS}:KeyedStream.AccumulateType",
+        "pyflink.common.serializer:VoidNamespaceSerializer",
+    },
+}
+
+SIGNATURES: dict[str, set[str]] = {
+    "made by the library, never by a user": {
+        f"{DATASTREAM}.stream_execution_environment:StreamExecutionEnvironment.__init__",
+        f"{FILES}:FileSink.__init__",
+        f"{FORMATS}.csv:CsvSchema.__init__",
+        f"{STREAMS}:CloseableIterator.__init__",
+        f"{STREAMS}:KeyedStream.__init__",
+    },
+    "abstract here: written in Python by the user, not wrapped around a Java object": {
+        f"{CONNECTORS}.base:Sink.__init__",
+        f"{CONNECTORS}.base:Source.__init__",
+        f"{FUNCTIONS}:SinkFunction.__init__",
+        f"{FUNCTIONS}:SourceFunction.__init__",
+    },
+    "optional in PyFlink only because a Java object can be given instead": {
+        f"{DATASTREAM}.checkpoint_storage:FileSystemCheckpointStorage.__init__",
+        f"{DATASTREAM}.slot_sharing_group:MemorySize.__init__",
+        "pyflink.common.restart_strategy:RestartStrategies.FailureRateRestartStrategyConfiguration.__init__",
+        "pyflink.common.restart_strategy:RestartStrategies.FixedDelayRestartStrategyConfiguration.__init__",
+    },
+    "there is no Hadoop configuration": {
+        f"{FORMATS}.parquet:ParquetBulkWriters.for_row_type",
+        f"{FORMATS}.parquet:ParquetColumnarRowInputFormat.__init__",
+    },
+    "the parameter has one name in all types": {
+        f"{TYPES}:DateTypeInfo.from_internal_type",
+        f"{TYPES}:DateTypeInfo.to_internal_type",
+        f"{TYPES}:TimeTypeInfo.from_internal_type",
+        f"{TYPES}:TimeTypeInfo.to_internal_type",
+        f"{TYPES}:TimestampTypeInfo.from_internal_type",
+        f"{TYPES}:TimestampTypeInfo.to_internal_type",
+    },
+    "to come with connected and broadcast streams": {
+        f"{STREAMS}:KeyedStream.broadcast",
+    },
+}

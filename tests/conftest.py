@@ -1,0 +1,38 @@
+"""What every test run shares: hypothesis settings and one seed that can be given back.
+
+Owns no Spark session; tests that need one get it from their own folder.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import settings
+
+# Two busy cores make single examples slow at random, so a deadline would report the machine and not the code.
+settings.register_profile("penstock", deadline=None, print_blob=True)
+settings.load_profile("penstock")
+
+SEED = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seed", type=int, default=None, help="seed of the randomised tests; printed by every run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    given = config.getoption("--seed")
+    config.stash[SEED] = random.SystemRandom().randrange(2**32) if given is None else given
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"seed: {config.stash[SEED]} (repeat with --seed {config.stash[SEED]})"
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """The seed of this run, for tests that draw their own random numbers; shown again where one fails."""
+    value = request.config.stash[SEED]
+    print(f"repeat with --seed {value}")
+    return value
