@@ -6,15 +6,10 @@ recorded surface is looked up; a gap must be listed with its reason, and a liste
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import exclusions
-from surface import MISSING, SURFACE, Name, all_names, look_up, signature_problem
+from tests.api import exclusions
+from tests.api.surface import MISSING, SURFACE, Name, all_names, look_up, signature_problem
 
 NAMES = list(all_names())
 GAPS = set().union(*exclusions.MISSING.values())

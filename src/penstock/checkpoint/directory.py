@@ -77,11 +77,16 @@ class CheckpointDirectory:
             raise CheckpointError(f"checkpoint directory {self.uri} is a file")
         if info.type == fs.FileType.Directory:
             names = [item.base_name for item in self.filesystem.get_file_info(fs.FileSelector(self.path))]
-            if names:
+            # Ours, if we were killed before job.json had its name: then nothing else can have been written yet.
+            if names and (names != ["penstock"] or not self._is_torn_beginning()):
                 raise CheckpointError(
                     f"checkpoint directory {self.uri} is not empty and holds no Penstock job "
                     f"(found {sorted(names)[0]!r}); choose an empty or new directory"
                 )
+
+    def _is_torn_beginning(self) -> bool:
+        infos = self.filesystem.get_file_info(fs.FileSelector(f"{self.path}/penstock"))
+        return all(_is_torn(info) and info.base_name.startswith("job.json.") for info in infos)
 
     def take_over(self) -> None:
         """Become the only writer of the directory: whoever held it before will not be able to seal any more.
@@ -158,12 +163,13 @@ class CheckpointDirectory:
         """Before a job (re)starts: remove files that no retained seal names. Returns how many went."""
         self._references = {version: self._files_of(self._sealed(version)) for version in self.sealed_versions()}
         needed = set().union(*self._references.values())
-        root = f"{self.path}/penstock/state"
+        root = f"{self.path}/penstock"
         selector = fs.FileSelector(root, recursive=True, allow_not_found=True)
         orphans = [
             info.path
             for info in self.filesystem.get_file_info(selector)
-            if info.type == fs.FileType.File and info.path not in needed
+            if _is_torn(info)
+            or (info.type == fs.FileType.File and info.path.startswith(f"{root}/state/") and info.path not in needed)
         ]
         for path in orphans:
             self._delete(path)
@@ -210,6 +216,11 @@ def resolve(uri: str) -> tuple[fs.FileSystem, str]:
         return fs.LocalFileSystem(), os.path.abspath(uri)
     except (OSError, ValueError, TypeError) as error:
         raise CheckpointError(f"checkpoint directory {uri!r} cannot be reached: {error}") from None
+
+
+def _is_torn(info: fs.FileInfo) -> bool:
+    """Whether this is what a killed process left of a file it was writing."""
+    return bool(info.type == fs.FileType.File and info.base_name.endswith(".tmp"))
 
 
 def _difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:

@@ -90,15 +90,17 @@ def encode_seal(seal: Seal) -> bytes:
     }  # fmt: skip
     plain = dumps({"version": seal.version, "entries": entries, "committables": seal.committables})
     body = pa.compress(plain, codec="zstd", asbytes=True)
-    return _MAGIC + zlib.crc32(body).to_bytes(4, "big") + len(plain).to_bytes(8, "big") + body
+    content = len(plain).to_bytes(8, "big") + body
+    return bytes(_MAGIC + zlib.crc32(content).to_bytes(4, "big") + content)
 
 
 def decode_seal(data: bytes, path: str) -> Seal:
     """The seal in some bytes; anything but a whole seal is refused."""
-    body = data[20:]
-    if data[:8] != _MAGIC or zlib.crc32(body) != int.from_bytes(data[8:12], "big"):
+    content = data[12:]
+    if len(data) < 20 or data[:8] != _MAGIC or zlib.crc32(content) != int.from_bytes(data[8:12], "big"):
         raise CheckpointError(f"{path} is damaged or cut short: its checksum does not match")
-    plain = pickle.loads(pa.decompress(body, int.from_bytes(data[12:20], "big"), codec="zstd", asbytes=True))
+    size = int.from_bytes(content[:8], "big")
+    plain = pickle.loads(pa.decompress(content[8:], size, codec="zstd", asbytes=True))
     entries = {
         key: SubtaskEntry(StateVersion(state[0], tuple(StateFile(*f) for f in state[1])), *rest)
         for key, (state, *rest) in plain["entries"].items()

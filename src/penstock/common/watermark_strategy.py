@@ -240,7 +240,9 @@ class AssignerWithPeriodicWatermarksWrapper(WatermarkStrategy):
         for method in ("extract_timestamp", "get_current_watermark"):
             if not callable(getattr(assigner, method, None)):
                 raise TypeError(f"the assigner {type(assigner).__name__} needs a method {method}")
-        super().__init__(functools.partial(_PeriodicAssignerWatermarks, assigner), assigner.extract_timestamp)
+        # The assigner changes as it extracts; generators must start from how it was given.
+        as_given = copy.deepcopy(assigner)
+        super().__init__(functools.partial(_PeriodicAssignerWatermarks, as_given), assigner.extract_timestamp)
 
 
 class _PeriodicAssignerWatermarks(WatermarkGenerator):

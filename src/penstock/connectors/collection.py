@@ -31,6 +31,10 @@ class CollectionSource(SplitSource):
         """Always true: the order of the collection is kept."""
         return True
 
+    def sample(self) -> list[Any]:
+        """The first values."""
+        return self.values[:100]
+
     def split_count(self, parallelism: int) -> int:
         """One, whatever the parallelism."""
         return 1

@@ -5,6 +5,7 @@ Owns nothing of the files' content; what is to be published is decided by the wr
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,14 +23,13 @@ class PublishFile:
     merged: tuple[str, ...] = ()
 
     def apply(self, storage: Storage) -> None:
-        """Rename; if that happened before, do only what is left."""
+        """Rename; if that happened before, do only what is left.
+
+        A staged file that is gone from its folder was published. If the final one is gone too, a reader has been
+        quick; complaining would keep the job from ever starting again.
+        """
         if storage.exists(self.staged):
             storage.move(self.staged, self.final)
-        elif not storage.exists(self.final):
-            raise SinkError(
-                f"The file sink at {storage.location} cannot publish {self.final}: neither it nor its staged file "
-                f"{self.staged} exists. Something else removed it; restore it, or restart from an earlier savepoint."
-            )
         for path in self.merged:
             storage.remove(path)
 
@@ -54,5 +54,19 @@ class FileCommitter(Committer):
 
     def commit(self, committables: list[Any]) -> None:
         """Publish all files first, then clear; each step may be repeated."""
+        self._check_staging(committables)
         for committable in sorted(committables, key=lambda item: isinstance(item, ClearStaging)):
             committable.apply(self._storage)
+
+    def _check_staging(self, committables: list[Any]) -> None:
+        """Refuse to go on if staged files were removed by somebody else, with their whole folder."""
+        cleared = {item.directory for item in committables if isinstance(item, ClearStaging)}
+        for item in committables:
+            folder = os.path.dirname(item.staged) if isinstance(item, PublishFile) else None
+            if folder is None or folder in cleared or self._storage.has_directory(folder):
+                continue
+            if not self._storage.exists(item.final):
+                raise SinkError(
+                    f"The file sink at {self._storage.location} cannot publish {item.final}: neither it nor the "
+                    f"staging folder {folder} exists. Something else removed it; restore it."
+                )

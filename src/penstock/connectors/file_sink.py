@@ -22,7 +22,7 @@ from penstock.connectors.storage import Storage, path_segment
 from penstock.errors import ConfigurationError, SinkError
 
 STAGING = ".penstock-staging"
-_OPEN_CHUNKS_MAX = 64  # a sink with a bucket for each of a million keys must not run out of file handles
+OPEN_CHUNKS_MAX = 64  # a sink with a bucket for each of a million keys must not run out of file handles
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class FileWriter(SinkWriter):
             if chunk.writer.accepts(block):
                 return chunk
             self._close_chunk(bucket)
-        if len(self._open) >= _OPEN_CHUNKS_MAX:
+        if len(self._open) >= OPEN_CHUNKS_MAX:
             self._close_chunk(next(iter(self._open)))
         self._parts.setdefault(bucket, _PartInProgress(bucket, None))
         path, stream = self._open_staged()

@@ -21,13 +21,18 @@ _DEFAULT_ROW_FORMATS = {"text": "value"}
 
 @dataclass(frozen=True)
 class FileReading:
-    """How files are read: Spark's format name and options, and which files are taken."""
+    """How files are read: Spark's format name and options, and which files are taken.
+
+    `recursive` takes files of all folders below a path, as Flink does. Without it Spark reads the path's own files
+    and folders such as `day=3` as partition columns, but Spark 4.3 then reads files of a batch twice if the name of
+    another one holds a glob sign such as `[`: see that no such names occur.
+    """
 
     file_format: str
     options: Mapping[str, str] = field(default_factory=dict)
     schema: Any = None
     glob: str | None = None
-    recursive: bool = False
+    recursive: bool = True
     max_files_per_batch: int | None = None
 
 

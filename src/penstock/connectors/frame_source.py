@@ -36,6 +36,10 @@ class FrameSource(Source):
         """Make the streaming DataFrame (called by the engine, on the driver)."""
         return self._make_frame(spark)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What tasks need: a frame, and the function that makes it, stay on the driver."""
+        return {name: value for name, value in self.__dict__.items() if name != "_make_frame"}
+
     def is_bounded(self) -> bool:
         """Whether the job ends with this source."""
         return self.bounded

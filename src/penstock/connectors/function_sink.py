@@ -9,18 +9,20 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from typing import Any
 
-from penstock.connectors.sink import Committer, Sink, SinkContext, SinkWriter
+from penstock.connectors.sink import Committer, RecordError, Sink, SinkContext, SinkWriter
 from penstock.errors import ConfigurationError
 
 
 @dataclass(frozen=True)
 class InvokeContext:
-    """What a sink function is told beside the value: the record's event time (ms, or None) and the watermark."""
+    """What a sink function is told beside the value: the record's event time (ms, or None), watermark and clock."""
 
     element_timestamp: int | None
     watermark: int
+    clock: Callable[[], int]
 
     def timestamp(self) -> int | None:
         """Event time of the record in milliseconds, or None."""
@@ -29,6 +31,10 @@ class InvokeContext:
     def current_watermark(self) -> int:
         """Watermark at the sink."""
         return self.watermark
+
+    def current_processing_time(self) -> int:
+        """The clock, in milliseconds."""
+        return self.clock()
 
 
 class FunctionSink(Sink):
@@ -44,13 +50,18 @@ class FunctionSink(Sink):
             raise ConfigurationError(f"add_sink needs a SinkFunction or a function of the value, got {function!r}.")
         self.function = function
 
+    def user_function(self) -> Any:
+        """The function, to be opened and closed."""
+        return self.function
+
     def create_writer(self, context: SinkContext) -> SinkWriter:
         """Make the writer that calls the function."""
-        return _FunctionWriter(self.function)
+        return _FunctionWriter(self.function, context.clock)
 
 
 class _FunctionWriter(SinkWriter):
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, clock: Callable[[], int]) -> None:
+        self._clock = clock
         self._invoke: Callable[[Any, InvokeContext], Any] | None = getattr(function, "invoke", None)
         self._call: Callable[[Any], Any] = function
         self._flush: Callable[[], Any] | None = getattr(function, "flush", None)
@@ -60,10 +71,9 @@ class _FunctionWriter(SinkWriter):
 
     def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:
         if self._invoke is None:
-            for value in values:
-                self._call(value)
+            _invoke_all(lambda value, _: self._call(value), values, timestamps, watermark, self._clock)
         else:
-            _invoke_all(self._invoke, values, timestamps, watermark)
+            _invoke_all(self._invoke, values, timestamps, watermark, self._clock)
 
     def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
         if self._flush is not None:
@@ -76,14 +86,14 @@ def _invoke_all(
     values: list[Any],
     timestamps: list[int | None] | None,
     watermark: int,
+    clock: Callable[[], int],
 ) -> None:
-    if timestamps is None:
-        context = InvokeContext(None, watermark)
-        for value in values:
-            invoke(value, context)
-        return
-    for value, timestamp in zip(values, timestamps, strict=True):
-        invoke(value, InvokeContext(timestamp, watermark))
+    value = None
+    try:
+        for value, timestamp in zip(values, timestamps or repeat(None), strict=False):
+            invoke(value, InvokeContext(timestamp, watermark, clock))
+    except Exception as error:
+        raise RecordError(value) from error
 
 
 @dataclass(frozen=True)
@@ -156,7 +166,7 @@ class _TransactionWriter(SinkWriter):
             return
         if not self._open:
             self._open.append(self._sink.begin_transaction(self._batch))
-        _invoke_all(partial(self._sink.invoke, self._open[0]), values, timestamps, watermark)
+        _invoke_all(partial(self._sink.invoke, self._open[0]), values, timestamps, watermark, self._context.clock)
 
     def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
         for transaction in self._open:

@@ -9,19 +9,29 @@ the seal, so committing must be idempotent.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 
 @dataclass(frozen=True)
 class SinkContext:
-    """Where a writer runs. `version` grows by one with every batch and never repeats in a job's life."""
+    """Where a writer runs; `clock` gives the processing time in milliseconds."""
 
     job_id: str
     uid: str
     name: str
     subtask: int
     parallelism: int
+    clock: Callable[[], int]
+
+
+class RecordError(Exception):
+    """User code of a writer raised (the cause) on this record; lets the failure of the job name it."""
+
+    def __init__(self, record: Any) -> None:
+        super().__init__(record)
+        self.record = record
 
 
 class SinkWriter(ABC):
@@ -68,6 +78,10 @@ class Sink(ABC):
 
     def validate(self, name: str) -> None:  # noqa: B027 - optional
         """Raise a clear error before the job starts if the sink cannot work (unwritable directory, ...)."""
+
+    def user_function(self) -> Any:
+        """The user's function object behind the sink, if any: its `open` and `close` are called in each subtask."""
+        return None
 
     @abstractmethod
     def create_writer(self, context: SinkContext) -> SinkWriter:

@@ -21,6 +21,10 @@ class Source(ABC):
         """Whether the source always has exactly one split (a collection has, as in Flink)."""
         return False
 
+    def sample(self) -> list[Any]:
+        """A few of the first records, if they are at hand without reading anything; for checks before a start."""
+        return []
+
 
 class SplitSource(Source):
     """A source that Penstock's own tasks read.

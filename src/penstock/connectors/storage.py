@@ -44,6 +44,11 @@ class Storage:
         """Whether there is a file of that name."""
         return bool(self.file_system.get_file_info(self.full(path)).type == arrow_fs.FileType.File)
 
+    def has_directory(self, path: str) -> bool:
+        """Whether there is a folder of that name; where folders are only parts of names, any is as good as there."""
+        info = self.file_system.get_file_info(self.full(path))
+        return not isinstance(self.file_system, arrow_fs.LocalFileSystem) or info.type == arrow_fs.FileType.Directory
+
     def move(self, source: str, target: str) -> None:
         """Rename a file into a folder that may not exist yet."""
         full = self.full(target)

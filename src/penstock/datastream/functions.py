@@ -573,9 +573,7 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
         """The broadcast side."""
 
         @abstractmethod
-        def apply_to_keyed_state(
-            self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]
-        ) -> None:
+        def apply_to_keyed_state(self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]) -> None:
             """Call `function(key, state)` for every key of this subtask that has the state."""
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext):

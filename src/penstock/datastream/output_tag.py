@@ -16,9 +16,7 @@ class OutputTag:
         if not isinstance(tag_id, str) or not tag_id:
             raise ValueError(f"an OutputTag needs a non-empty string as its id, got {tag_id!r}")
         if type_info is not None and not isinstance(type_info, TypeInformation):
-            raise TypeError(
-                f"the type of OutputTag {tag_id!r} must be one of Types.*, got {type(type_info).__name__}"
-            )
+            raise TypeError(f"the type of OutputTag {tag_id!r} must be one of Types.*, got {type(type_info).__name__}")
         self.tag_id = tag_id
         self.type_info = type_info
 

@@ -131,9 +131,7 @@ def _chain(nodes: list[Node], settings: JobSettings) -> list[_Draft]:
     return drafts
 
 
-def _chainable_parent(
-    node: Node, draft: _Draft, by_node: dict[int, _Draft], settings: JobSettings
-) -> _Draft | None:
+def _chainable_parent(node: Node, draft: _Draft, by_node: dict[int, _Draft], settings: JobSettings) -> _Draft | None:
     """The vertex that the node may join, by Flink's chaining rules, or None if it starts its own."""
     if len(node.inputs) != 1 or node.chaining is not Chaining.ALWAYS or not settings.chaining or draft.is_driver:
         return None
@@ -178,15 +176,16 @@ def _vertices(drafts: list[_Draft], nodes: list[Node], uids: dict[int, str]) -> 
     for draft in drafts:
         for edge in draft.head.inputs:
             sender = by_node[edge.source_id]
-            out = _out_edge(edge, sender, draft)
+            out = _out_edge(edge, sender, draft, len(outputs[sender.position]))
             outputs[sender.position].append(out)
             inputs[draft.position].append(_in_edge(edge, sender, out))
     return tuple(_vertex(draft, uids, outputs[draft.position], inputs[draft.position]) for draft in drafts)
 
 
-def _out_edge(edge: Edge, sender: _Draft, target: _Draft) -> OutEdge:
+def _out_edge(edge: Edge, sender: _Draft, target: _Draft, number: int) -> OutEdge:
     index = next(i for i, member in enumerate(sender.members) if member.id == edge.source_id)
     return OutEdge(
+        number=number,
         operator=index,
         tag=edge.tag,
         partitioning=FORWARD if target.is_driver else _resolved(edge.partitioning, sender, target),
@@ -213,6 +212,7 @@ def _resolved(partitioning: Partitioning, sender: _Draft, target: _Draft) -> Par
 def _in_edge(edge: Edge, sender: _Draft, out: OutEdge) -> InEdge:
     return InEdge(
         source=sender.position,
+        number=out.number,
         input_index=edge.input_index,
         channels=_channels(sender),
         is_ephemeral=_is_ephemeral(sender),

@@ -28,8 +28,13 @@ class ChainedOperator:
 
 @dataclass(frozen=True)
 class OutEdge:
-    """Where an operator of a vertex sends its main output (`tag` None) or a side output."""
+    """Where an operator of a vertex sends its main output (`tag` None) or a side output.
 
+    `number` tells the edges out of a vertex apart: two of them may lead to the same input (a union of the main and
+    a side output), and each has a watermark of its own.
+    """
+
+    number: int
     operator: int
     tag: str | None
     partitioning: Partitioning
@@ -49,10 +54,16 @@ class InEdge:
     """An upstream vertex of a vertex. `is_ephemeral`: its subtasks are not the same from batch to batch."""
 
     source: int
+    number: int
     input_index: int
     channels: int
     is_ephemeral: bool
     is_pointwise: bool
+
+    @property
+    def sender(self) -> tuple[int, int]:
+        """The upstream vertex and which of its edges this is."""
+        return self.source, self.number
 
 
 @dataclass(frozen=True)
@@ -111,9 +122,7 @@ class JobPlan:
                     "name": vertex.name,
                     "parallelism": vertex.parallelism,
                     "max_parallelism": vertex.max_parallelism,
-                    "operators": [
-                        {"uid": op.uid, "kind": type(op.operator).__name__} for op in vertex.operators
-                    ],
+                    "operators": [{"uid": op.uid, "kind": type(op.operator).__name__} for op in vertex.operators],
                 }
                 for vertex in self.vertices
                 if not vertex.is_driver

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]
 
 M = TypeVar("M", bound="Metric")
+V = TypeVar("V")
 
 
 class Metric(ABC):
-    """Something measured; `values` gives its numbers by suffix ("" for the metric's own name)."""
+    """Something measured; `values` gives its numbers by suffix ("" for the metric's own name).
+
+    `ways` says, by suffix, how numbers of several processes become one if not by adding: "min", "max" or "last".
+    """
+
+    ways: ClassVar[dict[str, str]] = {}
 
     @abstractmethod
     def values(self) -> dict[str, float]:
@@ -65,6 +71,8 @@ class Meter(Metric):
 class Distribution(Metric):
     """Count, sum, smallest and largest of the values seen."""
 
+    ways: ClassVar[dict[str, str]] = {"min": "min", "max": "max"}
+
     def __init__(self) -> None:
         self._count = 0
         self._sum: float = 0
@@ -87,6 +95,8 @@ class Distribution(Metric):
 
 class Gauge(Metric):
     """A number that is asked for when it is needed."""
+
+    ways: ClassVar[dict[str, str]] = {"": "last"}
 
     def __init__(self, function: Callable[[], float]) -> None:
         self._function = function
@@ -155,15 +165,19 @@ class MetricGroup:
 
     def values(self) -> dict[str, float]:
         """Return the numbers of all metrics here and below, by full name."""
-        return dict(self._collect())
+        return dict(self._collect(lambda metric: metric.values()))
 
-    def _collect(self) -> Iterator[tuple[str, float]]:
+    def ways(self) -> dict[str, str]:
+        """Return, by full name, how numbers are to be combined that must not be added up; see `Metric`."""
+        return dict(self._collect(lambda metric: metric.ways))
+
+    def _collect(self, read: Callable[[Metric], dict[str, V]]) -> Iterator[tuple[str, V]]:
         for name, metric in self._metrics.items():
             identifier = self.get_metric_identifier(name)
-            for suffix, value in metric.values().items():
+            for suffix, value in read(metric).items():
                 yield f"{identifier}.{suffix}" if suffix else identifier, value
         for group in self._groups.values():
-            yield from group._collect()
+            yield from group._collect(read)
 
     def _child(self, name: str, variables: dict[str, str]) -> MetricGroup:
         group = self._groups.get(_checked_name(name))

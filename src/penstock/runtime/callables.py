@@ -42,13 +42,13 @@ class Collector:
     def take(self, results: Iterable[Any]) -> None:
         """Emit everything a function returned or yields; `(OutputTag, value)` goes to that side output."""
         values = self._values
-        before = len(values)
         for result in results:
             if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
                 self.side(*result)
             else:
                 values.append(result)
-        added = len(values) - before
+        # Counted against the timestamps: a generator may have called `collect` while it was run through.
+        added = len(values) - len(self._timestamps)
         if added == 1:
             self._timestamps.append(self.timestamp)
         elif added:

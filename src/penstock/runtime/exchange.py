@@ -21,6 +21,7 @@ from penstock.state.groups import key_group, subtask_of
 from penstock.state.keys import encode_key
 
 BLOCK_RECORDS = 8_192
+BLOCK_BYTES = 4 * 1024 * 1024
 ROUTE_CACHE_LIMIT = 200_000
 
 
@@ -28,7 +29,8 @@ class RowEmitter:
     """Numbers the rows of one subtask and hands them on."""
 
     def __init__(self, vertex: int, subtask: int, emit: Callable[[ExchangeRow], None]) -> None:
-        self.src = rows.channel(vertex, subtask)
+        self._vertex = vertex
+        self._subtask = subtask
         self._emit = emit
         self._seq = 0
 
@@ -36,9 +38,10 @@ class RowEmitter:
         """Start numbering again; order matters only inside a batch."""
         self._seq = first_seq
 
-    def send(self, target: int, vertex: int, input_index: int, kind: int, payload: bytes) -> None:
-        """Send one row."""
-        self._emit(ExchangeRow(target, vertex, input_index, self.src, self._seq, kind, payload))
+    def send(self, edge: OutEdge, target: int, kind: int, payload: bytes) -> None:
+        """Send one row on an edge."""
+        src = rows.channel(self._vertex, edge.number, self._subtask)
+        self._emit(ExchangeRow(target, edge.target, edge.target_input, src, self._seq, kind, payload))
         self._seq += 1
 
 
@@ -51,6 +54,7 @@ class ExchangeWriter(ABC):
         self._targets = edge.target_parallelism
         self._emitter = emitter
         self._where = where
+        self.sender_uid = where
         self._is_pointwise = edge.is_pointwise(parallelism)
         self._values: list[list[Any]] = [[] for _ in range(self._targets)]
         self._timestamps: list[list[int | None]] = [[] for _ in range(self._targets)]
@@ -78,7 +82,7 @@ class ExchangeWriter(ABC):
             return
         targets = (self._subtask,) if self._is_pointwise else range(self._targets)
         for target in targets:
-            self._emitter.send(target, self._edge.target, self._edge.target_input, kind, payload)
+            self._emitter.send(self._edge, target, kind, payload)
 
     def _add(self, target: int, values: list[Any], timestamps: Timestamps, keys: list[Any] | None = None) -> None:
         pending = self._values[target]
@@ -94,9 +98,24 @@ class ExchangeWriter(ABC):
         if stamps is not None and stamps[0] is None and not any(stamp is not None for stamp in stamps):
             stamps = None
         keys = None if self._keys is None else self._keys[target]
-        payload = rows.encode_block(self._values[target], stamps, keys)
+        values = self._values[target]
         self._drop(target)
-        self._emitter.send(target, self._edge.target, self._edge.target_input, rows.DATA, payload)
+        self._send(target, values, stamps, keys)
+
+    def _send(self, target: int, values: list[Any], stamps: Timestamps, keys: list[Any] | None) -> None:
+        """Send a block, in pieces where its records turn out to be large."""
+        payload = rows.encode_block(values, stamps, keys)
+        if len(payload) <= BLOCK_BYTES or len(values) == 1:
+            self._emitter.send(self._edge, target, rows.DATA, payload)
+            return
+        half = len(values) // 2
+        for part in (slice(None, half), slice(half, None)):
+            self._send(
+                target,
+                values[part],
+                None if stamps is None else stamps[part],
+                None if keys is None else keys[part],
+            )
 
     def _drop(self, target: int) -> None:
         self._values[target] = []
@@ -113,12 +132,10 @@ class ExchangeWriter(ABC):
 
     def _failure(self, error: Exception, during: str, record: Any) -> Exception:
         return describe_failure(
-            error, operator_name=self._where, uid=self._where, subtask=self._subtask, during=during, record=record
+            error, operator_name=self._where, uid=self.sender_uid, subtask=self._subtask, during=during, record=record
         )
 
-    def _scatter(
-        self, targets: list[int], values: list[Any], timestamps: Timestamps, keys: list[Any] | None
-    ) -> None:
+    def _scatter(self, targets: list[int], values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Give each record to its target. A pass per target in C beats a Python step per record."""
         for target in set(targets):
             chosen = [other == target for other in targets]
@@ -181,8 +198,9 @@ class RoundRobinWriter(ExchangeWriter):
             return list(range(self._targets))
         if self._targets <= parallelism:
             return [min(subtask * self._targets // parallelism, self._targets - 1)]
-        first = subtask * self._targets // parallelism
-        last = (subtask + 1) * self._targets // parallelism
+        place = subtask % parallelism  # Spark may read a frame in more tasks than the source's parallelism
+        first = place * self._targets // parallelism
+        last = (place + 1) * self._targets // parallelism
         return list(range(first, last))
 
 
@@ -211,7 +229,10 @@ class CustomWriter(ExchangeWriter):
         keys = self._selected(partitioning.key_selector, values)
         consumed = iter(values)
         try:
-            targets = [self._checked(partitioning.partitioner(key, self._targets)) for key, _ in zip(keys, consumed, strict=True)]
+            targets = [
+                self._checked(partitioning.partitioner(key, self._targets))
+                for key, _ in zip(keys, consumed, strict=True)
+            ]
         except Exception as error:
             raise self._failure(error, "partitioning", current_record(values, consumed)) from None
         self._scatter(targets, values, timestamps, None)
@@ -297,6 +318,10 @@ _WRITERS: dict[Exchange, type[ExchangeWriter]] = {
 }
 
 
-def create_writer(edge: OutEdge, subtask: int, parallelism: int, emitter: RowEmitter, where: str) -> ExchangeWriter:
-    """The writer for an edge; `where` names the sending operator in errors."""
-    return _WRITERS[edge.partitioning.exchange](edge, subtask, parallelism, emitter, where)
+def create_writer(
+    edge: OutEdge, subtask: int, parallelism: int, emitter: RowEmitter, where: str, uid: str | None = None
+) -> ExchangeWriter:
+    """The writer for an edge; `where` and `uid` name the sending operator in errors."""
+    writer = _WRITERS[edge.partitioning.exchange](edge, subtask, parallelism, emitter, where)
+    writer.sender_uid = where if uid is None else uid
+    return writer

@@ -6,11 +6,10 @@ import operator
 import reprlib
 import traceback
 from collections.abc import Iterator
-from os.path import abspath, dirname
 from types import TracebackType
 from typing import Any
 
-_PACKAGE = dirname(dirname(abspath(__file__)))
+_PACKAGE = __file__.rpartition("runtime")[0]  # ends with a separator
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 200
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.common.constants import MIN_WATERMARK
@@ -26,10 +26,15 @@ class SubtaskEntry:
 
 @dataclass(frozen=True)
 class Report:
-    """What a subtask tells the driver at the end of a batch."""
+    """What a subtask tells the driver at the end of a batch.
+
+    `metrics` holds, by operator uid, what the batch added; `ways` names the figures that are not to be added to
+    those of other batches and subtasks, with how they are combined ("min", "max", "last").
+    """
 
     vertex_uid: str
     subtask: int
     entry: SubtaskEntry
     committables: dict[str, list[Any]]
     metrics: dict[str, dict[str, float]]
+    ways: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -50,22 +50,22 @@ class Block(NamedTuple):
     keys: list[Any] | None
 
 
-def channel(vertex: int, subtask: int) -> int:
-    """The number of the channel from a subtask of a vertex; it fits a signed 64-bit integer."""
-    return (vertex << 32) | subtask
+def channel(vertex: int, edge: int, subtask: int) -> int:
+    """The number of the channel of a subtask on one edge out of its vertex; it fits a signed 64-bit integer."""
+    return (vertex << 48) | (edge << 32) | subtask
 
 
-def sender_of(src: int) -> tuple[int, int]:
-    """Vertex and subtask of a channel number."""
-    return src >> 32, src & 0xFFFFFFFF
+def sender_of(src: int) -> tuple[int, int, int]:
+    """Vertex, edge out of it and subtask of a channel number."""
+    return src >> 48, (src >> 32) & 0xFFFF, src & 0xFFFFFFFF
 
 
 def encode_block(values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> bytes:
     """Bytes of a block. Keys that are parts of the values cost almost nothing: pickle refers to them."""
     try:
         # Integers of 8 bytes are what pickle does worst and array does best.
-        packed: Any = None if timestamps is None else array("q", timestamps)  # type: ignore[arg-type]
-    except TypeError:
+        packed: Any = None if timestamps is None else array("q", timestamps)
+    except (TypeError, OverflowError):  # a record without a timestamp, or one beyond 64 bits
         packed = timestamps
     return dumps((values, packed, keys))
 

@@ -61,6 +61,7 @@ class Subtask:
         self._is_idle = False
         self._has_ended = False
         self._writers: list[ExchangeWriter] = []
+        self._told: dict[str, dict[str, float]] = {}
         self._contexts = [self._context(index, settings) for index in range(len(vertex.operators))]
         self._operators: list[StreamOperator] = [chained.operator for chained in vertex.operators]
         self._connect()
@@ -103,8 +104,8 @@ class Subtask:
             if chained.parent is not None:
                 outputs[chained.parent].add_chained(chained.tag, self._operators[index])
         for edge in self.vertex.outputs:
-            where = self.vertex.operators[edge.operator].name
-            writer = create_writer(edge, self.subtask, self.vertex.parallelism, self._emitter, where)
+            sender = self.vertex.operators[edge.operator]
+            writer = create_writer(edge, self.subtask, self.vertex.parallelism, self._emitter, sender.name, sender.uid)
             outputs[edge.operator].add_writer(edge.tag, writer)
             self._writers.append(writer)
         for operator, context, output in reversed(list(zip(self._operators, self._contexts, outputs, strict=True))):
@@ -149,7 +150,7 @@ class Subtask:
         self._is_idle = bool(valves) and all(valve.is_idle for valve in valves)
         for edge in self.vertex.inputs:
             if edge.is_ephemeral:
-                self._valves[edge.input_index].begin_batch(edge.source, self._ephemeral.get(edge.source, set()))
+                self._valves[edge.input_index].begin_batch(edge.sender, self._ephemeral.get(edge.source, set()))
 
     def _begin_state(self, version: int, open_state: Callable[[], SubtaskState]) -> None:
         if not any(context.backend is not None for context in self._contexts):
@@ -167,13 +168,14 @@ class Subtask:
             self.on_processing_time(self._clock())
             return
         valve = self._valves[row.input]
-        sender, number = rows.sender_of(row.src)
+        vertex, edge, number = rows.sender_of(row.src)
+        sender = (vertex, edge)
         if row.kind == rows.WATERMARK:
             valve.on_watermark(sender, number, rows.decode_watermark(row.payload))
         elif row.kind == rows.STATUS:
             valve.on_status(sender, number, row.payload == rows.IDLE)
         elif row.kind == rows.END:
-            valve.on_end(sender, number, whole_sender=sender in self._ephemeral)
+            valve.on_end(sender, number, whole_sender=vertex in self._ephemeral)
         self._advance(valve)
 
     def _advance(self, valve: InputValve) -> None:
@@ -236,7 +238,8 @@ class Subtask:
             for operator, context in zip(self._operators, self._contexts, strict=True)
             if operator.committables()
         }
-        return Report(self.vertex.uid, self.subtask, entry, committables, self._metrics())
+        ways = {context.uid: context.metrics.ways() for context in self._contexts}
+        return Report(self.vertex.uid, self.subtask, entry, committables, self._metrics(), ways)
 
     def _source_watermark(self) -> int:
         return self.head.watermark if self.vertex.is_source else MIN_WATERMARK
@@ -254,7 +257,7 @@ class Subtask:
     def _inline(self) -> bytes:
         for edge in self.vertex.inputs:
             if edge.is_ephemeral:
-                self._valves[edge.input_index].end_batch(edge.source)
+                self._valves[edge.input_index].end_batch(edge.sender)
         pairs = list(zip(self._operators, self._contexts, strict=True))
         return rows.dumps(
             {
@@ -270,10 +273,16 @@ class Subtask:
                 "records_in": operator.records_in,
                 "records_out": operator.output.records_out,
                 "side_records_out": operator.output.side_records_out,
-                **context.metrics.values(),
+                **self._increments(context),
             }
             for operator, context in zip(self._operators, self._contexts, strict=True)
         }
+
+    def _increments(self, context: OperatorContext) -> dict[str, float]:
+        """The user's metrics: they live as long as this process, so sums are told as what was added since last time."""
+        values, ways = context.metrics.values(), context.metrics.ways()
+        told, self._told[context.uid] = self._told.get(context.uid, {}), values
+        return {name: value if name in ways else value - told.get(name, 0) for name, value in values.items()}
 
     def abort(self) -> None:
         """The batch failed here: nothing of it may stay behind."""

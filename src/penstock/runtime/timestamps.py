@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.constants import MIN_WATERMARK
+from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.watermark_strategy import Watermark, WatermarkStrategy
 from penstock.runtime import rows
 from penstock.runtime.failure import current_record
@@ -37,7 +37,10 @@ class WatermarkSource:
         if state is None:
             now = self._operator.context.clock()
             self._generator, self._last, self._active_at, self._is_idle = (
-                self._strategy.create_generator(), MIN_WATERMARK, now, False,
+                self._strategy.create_generator(),
+                MIN_WATERMARK,
+                now,
+                False,
             )
         else:
             self._last, active_at, self._is_idle, generator = state
@@ -62,9 +65,11 @@ class WatermarkSource:
             return
         self._mark_active()
         stamps = self._timestamps(values, timestamps)
-        if self._takes_blocks and stamps is not None:
+        if self._takes_blocks:
             self._operator.output.emit(values, stamps)
-            self._generator.on_block(stamps)  # type: ignore[attr-defined]
+            if stamps is not None:
+                known = stamps if None not in stamps else [stamp for stamp in stamps if stamp is not None]
+                self._generator.on_block(known)  # type: ignore[attr-defined]
         else:
             self._offer_one_by_one(values, stamps)
         self._pending += len(values)
@@ -81,9 +86,15 @@ class WatermarkSource:
 
     def end_batch(self, now_ms: int) -> None:
         """Emit the last watermark of the batch and notice idleness."""
-        if self.had_data or not self._takes_blocks:
+        # As in Flink, a generator is not asked while its input is idle by timeout.
+        is_asleep = self._is_idle and self._idle_timeout_ms is not None
+        if self.had_data or not (self._takes_blocks or is_asleep):
             self.emit_periodic()
-        if self._idle_timeout_ms is not None and not self._is_idle and now_ms >= self._active_at + self._idle_timeout_ms:
+        if (
+            self._idle_timeout_ms is not None
+            and not self._is_idle
+            and now_ms >= self._active_at + self._idle_timeout_ms
+        ):
             self._mark(True)
 
     def next_deadline(self) -> int | None:
@@ -99,18 +110,33 @@ class WatermarkSource:
         consumed = iter(values)
         try:
             if timestamps is None:
-                return [assign(value, MIN_WATERMARK) for value in consumed]
-            return [assign(value, stamp) for value, stamp in zip(consumed, timestamps, strict=False)]
+                stamps = [assign(value, MIN_WATERMARK) for value in consumed]
+            else:
+                stamps = [assign(value, _known(stamp)) for value, stamp in zip(consumed, timestamps, strict=False)]
         except Exception as error:
             record = current_record(values, consumed)
             raise self._operator.failure(error, "in the timestamp assigner", record) from None
+        if set(map(type, stamps)) == {int} and MIN_WATERMARK <= min(stamps) and max(stamps) <= MAX_WATERMARK:
+            return stamps
+        return [self._whole(stamp, value) for stamp, value in zip(stamps, values, strict=True)]
+
+    def _whole(self, stamp: Any, value: Any) -> int:
+        """A timestamp that is not quite an int (a float, a numpy number) is made one if nothing is lost."""
+        try:
+            whole = int(stamp)
+            if whole == stamp and MIN_WATERMARK <= whole <= MAX_WATERMARK:
+                return whole
+            raise TypeError
+        except (TypeError, ValueError, OverflowError):
+            wrong = TypeError(f"the timestamp assigner returned {stamp!r}; it must return whole milliseconds in 64 bits")
+            raise self._operator.failure(wrong, "in the timestamp assigner", value) from None
 
     def _offer_one_by_one(self, values: list[Any], stamps: Timestamps) -> None:
         """A generator of the user's may emit after any record: the block is cut there."""
         sent = 0
         for index, value in enumerate(values):
             emitted: list[int] = []
-            stamp = MIN_WATERMARK if stamps is None else stamps[index]
+            stamp = MIN_WATERMARK if stamps is None else _known(stamps[index])
             try:
                 self._generator.on_event(value, stamp, _Punctuation(emitted.append, self._mark))
             except Exception as error:
@@ -126,6 +152,7 @@ class WatermarkSource:
 
     def _emit(self, watermark: int) -> None:
         if watermark > self._last:
+            self._mark(False)
             self._last = watermark
             self._operator.watermark = watermark
             self._operator.output.emit_watermark(watermark)
@@ -140,6 +167,11 @@ class WatermarkSource:
         self._active_at = self._operator.context.clock()
         if self._is_idle:
             self._mark(False)
+
+
+def _known(timestamp: int | None) -> int:
+    """Flink's stand-in for "no timestamp"."""
+    return MIN_WATERMARK if timestamp is None else timestamp
 
 
 class _Punctuation:
@@ -162,5 +194,3 @@ class _Punctuation:
 def slowest(states: list[Any]) -> Any:
     """Of several snapshots of one source's subtasks, the one with the lowest watermark."""
     return min(states, key=lambda state: (state[0], state[1]))
-
-

@@ -13,6 +13,9 @@ from penstock.graph.plan import InEdge
 MERGED = 0xFFFFFFFF
 """Subtask number that stands for all subtasks of an ephemeral sender between batches."""
 
+Sender = tuple[int, int]
+"""A sending vertex and which of its edges, see `InEdge.sender`."""
+
 
 @dataclass
 class ChannelState:
@@ -25,9 +28,9 @@ class ChannelState:
 
 @dataclass
 class InputValve:
-    """The channels of one input of a vertex, by (sending vertex, subtask)."""
+    """The channels of one input of a vertex, by sender and subtask."""
 
-    channels: dict[tuple[int, int], ChannelState] = field(default_factory=dict)
+    channels: dict[tuple[Sender, int], ChannelState] = field(default_factory=dict)
     watermark: int = MIN_WATERMARK
     is_idle: bool = False
 
@@ -37,10 +40,10 @@ class InputValve:
         valve = cls()
         for edge in edges:
             for number in _channel_numbers(edge, subtask):
-                valve.channels[edge.source, number] = ChannelState()
+                valve.channels[edge.sender, number] = ChannelState()
         return valve
 
-    def begin_batch(self, sender: int, subtasks: set[int]) -> None:
+    def begin_batch(self, sender: Sender, subtasks: set[int]) -> None:
         """An ephemeral sender shows up with these subtasks in this batch; each starts where all had got to."""
         merged = self.channels.pop((sender, MERGED), None)
         if merged is None or not subtasks:
@@ -50,7 +53,7 @@ class InputValve:
         for number in subtasks:
             self.channels[sender, number] = ChannelState(merged.watermark, False, merged.has_ended)
 
-    def end_batch(self, sender: int) -> None:
+    def end_batch(self, sender: Sender) -> None:
         """Fold the subtasks of an ephemeral sender into one channel: the slowest of them counts."""
         mine = [key for key in self.channels if key[0] == sender]
         states = [self.channels.pop(key) for key in mine]
@@ -60,18 +63,18 @@ class InputValve:
             any(state.has_ended for state in states),
         )
 
-    def on_watermark(self, sender: int, subtask: int, watermark: int) -> None:
+    def on_watermark(self, sender: Sender, subtask: int, watermark: int) -> None:
         """A channel has advanced."""
         state = self.channels[sender, subtask]
         state.is_idle = False
         if watermark > state.watermark:
             state.watermark = watermark
 
-    def on_status(self, sender: int, subtask: int, is_idle: bool) -> None:
+    def on_status(self, sender: Sender, subtask: int, is_idle: bool) -> None:
         """A channel has become idle or active."""
         self.channels[sender, subtask].is_idle = is_idle
 
-    def on_end(self, sender: int, subtask: int, *, whole_sender: bool) -> None:
+    def on_end(self, sender: Sender, subtask: int, *, whole_sender: bool) -> None:
         """A channel (or every channel of an ephemeral sender) will send nothing more."""
         for key, state in self.channels.items():
             if key[0] == sender and (whole_sender or key[1] == subtask):
@@ -85,11 +88,14 @@ class InputValve:
         """Work out the watermark and status of the input from its channels."""
         active = [state.watermark for state in self.channels.values() if not state.is_idle]
         self.is_idle = not active
-        # Flink's rule for all channels idle: the furthest of them counts, so that nothing waits for a past
-        # that no channel will bring.
-        candidate = min(active) if active else max(state.watermark for state in self.channels.values())
-        if candidate > self.watermark:
-            self.watermark = candidate
+        # Flink's rules. All channels idle: the furthest of them counts, so that nothing waits for a past that no
+        # channel will bring. A channel back from idleness and behind the watermark holds nobody up until it has
+        # caught up.
+        aligned = [watermark for watermark in active if watermark >= self.watermark]
+        if aligned:
+            self.watermark = min(aligned)
+        elif not active:
+            self.watermark = max(self.watermark, *(state.watermark for state in self.channels.values()))
 
 
 def _channel_numbers(edge: InEdge, subtask: int) -> list[int]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from penstock.state import keys
+from penstock.state import key_tags as tags
+from penstock.state.keys import decode_key, encode_key
 
 PLAIN_TYPES = frozenset({str, int, bool, type(None)})
 _ITEM_TYPES = PLAIN_TYPES | {bytes}
-_PLAIN_TAGS = frozenset({keys.TAG_NONE, keys.TAG_INT, keys.TAG_BIG_INT, keys.TAG_FLOAT, keys.TAG_STR})
+_PLAIN_TAGS = frozenset({tags.TAG_NONE, tags.TAG_INT, tags.TAG_BIG_INT, tags.TAG_FLOAT, tags.TAG_STR})
 
 
 def slot_of(key: Any) -> Hashable:
@@ -23,16 +24,16 @@ def slot_of(key: Any) -> Hashable:
         return key  # type: ignore[no-any-return]
     if kind is tuple and _ITEM_TYPES.issuperset(map(type, key)):
         return key  # type: ignore[no-any-return]
-    return slot_of_code(keys.encode_key(key))
+    return slot_of_code(encode_key(key))
 
 
 def slot_of_code(code: bytes) -> Hashable:
     """Return the slot of the key with this encoding."""
     # Decimal(1), an IntEnum or a named tuple must land in the slot of the plain value they are equal to.
     if code[0] in _PLAIN_TAGS:
-        return keys.decode_key(code)  # type: ignore[no-any-return]
-    if code[0] == keys.TAG_TUPLE:
-        plain = keys.decode_key(code)
+        return decode_key(code)  # type: ignore[no-any-return]
+    if code[0] == tags.TAG_TUPLE:
+        plain = decode_key(code)
         if _ITEM_TYPES.issuperset(map(type, plain)):
             return plain  # type: ignore[no-any-return]
     return code
@@ -40,4 +41,4 @@ def slot_of_code(code: bytes) -> Hashable:
 
 def code_of(slot: Hashable) -> bytes:
     """Return the encoded key that a slot stands for."""
-    return slot if type(slot) is bytes else keys.encode_key(slot)
+    return slot if type(slot) is bytes else encode_key(slot)

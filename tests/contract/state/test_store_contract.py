@@ -68,7 +68,9 @@ def test_store_is_an_ordered_dict(kind: str, operations: list[tuple[str, bytes, 
             elif name == "range":
                 assert list(store.range(first, second)) == model_range(model, first, second)
             else:
-                assert list(store.scan(first)) == [item for item in model_range(model, first, None) if item[0].startswith(first)]
+                assert list(store.scan(first)) == [
+                    item for item in model_range(model, first, None) if item[0].startswith(first)
+                ]
             assert store.get(first or b"none") == model.get(first or b"none")
         assert list(store.range(b"", None)) == sorted(model.items())
 

@@ -17,7 +17,7 @@ class FileSinkJob:
 
     def __init__(self, sink: FileSink, parallelism: int = 2, job_id: str = "job", uid: str = "sink") -> None:
         self.sink = sink
-        self.contexts = [SinkContext(job_id, uid, "orders", i, parallelism) for i in range(parallelism)]
+        self.contexts = [SinkContext(job_id, uid, "orders", i, parallelism, lambda: 0) for i in range(parallelism)]
         self.states: list[Any] = [None] * parallelism
         self.version = 0
         self.now_ms = 1_000_000

@@ -24,7 +24,6 @@ from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.formats.csv import CsvBulkWriters, CsvSchema
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.errors import ConfigurationError, SinkError
-
 from tests.unit.connectors.file_sink_job import FileSinkJob, published
 
 

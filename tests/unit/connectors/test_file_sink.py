@@ -19,10 +19,8 @@ from penstock.connectors import file_sink as file_sink_module
 from penstock.connectors.bucketing import BucketAssigner
 from penstock.connectors.file_sink import STAGING
 from penstock.connectors.rolling import RollingPolicy
-from penstock.connectors.sink import SinkContext
 from penstock.datastream.connectors.file_system import FileSink, OutputFileConfig
 from penstock.errors import ConfigurationError, SinkError
-
 from tests.unit.connectors.file_sink_job import FileSinkJob, published, published_of, staged
 
 ON_CHECKPOINT = RollingPolicy.on_checkpoint_rolling_policy()
@@ -192,15 +190,25 @@ def test_commit_says_so_when_the_file_is_gone(base):
     job = FileSinkJob(FileSink.text(base, rolling_policy=ON_CHECKPOINT), parallelism=1)
     committables = job.attempt(one("a"))
     shutil.rmtree(base / STAGING)
-    with pytest.raises(SinkError, match=r"neither it nor its staged file .* exists"):
+    with pytest.raises(SinkError, match=r"neither it nor the staging folder .* exists"):
         job.sink.create_committer().commit(committables)
+
+
+def test_commit_may_be_repeated_when_a_reader_took_the_file_away(base):
+    job = FileSinkJob(FileSink.text(base, rolling_policy=ON_CHECKPOINT), parallelism=1)
+    committables = job.attempt(one("a"))
+    job.sink.create_committer().commit(committables)
+    (published,) = [path for path in base.iterdir() if path.is_file()]
+    published.unlink()
+    job.sink.create_committer().commit(committables)
+    assert not [path for path in base.iterdir() if path.is_file()]
 
 
 def test_merge_says_so_when_a_staged_part_is_gone(base):
     job = FileSinkJob(FileSink.text(base), parallelism=1)
     job.batch(one("a"))
     shutil.rmtree(base / STAGING)
-    with pytest.raises(SinkError, match="'orders' cannot finish a file .* is gone"):
+    with pytest.raises(SinkError, match=r"'orders' cannot finish a file .* is gone"):
         job.batch(one("b"), end=True)
 
 
@@ -225,10 +233,11 @@ def test_buckets_by_a_function_of_the_record(base):
 
 
 def test_more_buckets_than_open_files(base, monkeypatch):
-    monkeypatch.setattr(file_sink_module, "_OPEN_CHUNKS_MAX", 3)
+    monkeypatch.setattr(file_sink_module, "OPEN_CHUNKS_MAX", 3)
     sink = FileSink.text(base, bucket_assigner=BucketAssigner.by(lambda v: v % 10), rolling_policy=ON_CHECKPOINT)
     job = FileSinkJob(sink, parallelism=1)
-    job.batch([[list(range(100)), list(range(100, 200))]])
+    committables = job.batch([[list(range(100)), list(range(100, 200))]])
+    assert all(len(committable.merged) == 2 for committable in committables), "a chunk stayed open past the limit"
     assert {path.parent.name: list(map(int, path.read_text().split())) for path in published(base)} == {
         str(bucket): list(range(bucket, 200, 10)) for bucket in range(10)
     }
@@ -246,7 +255,7 @@ def test_hour_buckets_by_processing_time(base):
 @pytest.mark.parametrize("bucket", ["../up", "/root", "a//b", ".hidden", "_skipped", "a/", "nul\0", "x" * 300])
 def test_buckets_that_readers_would_miss_are_refused(base, bucket):
     job = FileSinkJob(FileSink.text(base, bucket_assigner=BucketAssigner.by(lambda v: bucket)), parallelism=1)
-    with pytest.raises(SinkError, match="'orders'.*cannot be a bucket"):
+    with pytest.raises(SinkError, match=r"'orders'.*cannot be a bucket"):
         job.attempt(one("a"))
 
 
@@ -267,7 +276,7 @@ def test_file_uri_and_relative_path(tmp_path, monkeypatch):
 
 def test_validate_names_sink_and_directory(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(SinkError, match="'orders' cannot write to .*file"):
+    with pytest.raises(SinkError, match=r"'orders' cannot write to .*file"):
         FileSink.text(tmp_path / "file").validate("orders")
     FileSink.text(tmp_path / "new").validate("orders")
     assert list((tmp_path / "new").iterdir()) == []

@@ -116,15 +116,21 @@ def loads_of(source: FileSource) -> list[dict[str, Any]]:
     return session.loads
 
 
+def test_folders_below_a_path_are_read_unless_told_otherwise():
+    builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/in")
+    for source in (FileSource.text("/in"), builder.build()):
+        assert loads_of(source)[0]["options"].pop("recursiveFileLookup") == "true"
+
+
 def test_text_needs_no_schema():
-    source = FileSource.text("/in", glob="*.log", recursive=True, max_files_per_batch=7)
+    source = FileSource.text("/in", glob="*.log", recursive=False, max_files_per_batch=7)
     assert source.is_bounded() and source.row_format == "value"
     assert loads_of(source) == [
         {
             "kind": "stream",
             "format": "text",
             "path": "/in",
-            "options": {"pathGlobFilter": "*.log", "recursiveFileLookup": "true", "maxFilesPerTrigger": "7"},
+            "options": {"pathGlobFilter": "*.log", "maxFilesPerTrigger": "7"},
         }
     ]
 
@@ -133,7 +139,7 @@ def test_declared_schema_is_used_as_it_is():
     declared = Types.ROW_NAMED(["id"], [Types.INT()])
     [load] = loads_of(FileSource.csv("/in", schema=declared, header=True, delimiter=";"))
     assert load["schema"] == "`id` INT"
-    assert load["options"] == {"header": "true", "sep": ";"}
+    assert load["options"] == {"header": "true", "sep": ";", "recursiveFileLookup": "true"}
     [load] = loads_of(FileSource.json("/in", schema="id BIGINT"))
     assert (load["schema"], load["format"]) == ("id BIGINT", "json")
 
@@ -163,7 +169,7 @@ def test_several_paths_are_united():
     source = FileSource.for_record_stream_format(StreamFormat.text_line_format("UTF-16"), "/a", "/b").build()
     session = FakeSession()
     assert source.make_frame(session).paths == ["/a", "/b"]
-    assert session.loads[0]["options"] == {"encoding": "UTF-16"}
+    assert session.loads[0]["options"] == {"encoding": "UTF-16", "recursiveFileLookup": "true"}
 
 
 def test_watching_is_unbounded():
@@ -179,7 +185,8 @@ def test_csv_schema_gives_columns_and_layout():
     schema = schema.set_allow_comments().disable_quote_char().build()
     [load] = loads_of(FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), "/a").build())
     assert load["schema"] == "`id` INT, `ok` BOOLEAN" and len(schema) == 2
-    assert load["options"] == {"header": "true", "comment": "#", "quote": ""}
+    layout = {"header": "true", "comment": "#", "quote": ""}
+    assert load["options"] == {**layout, "recursiveFileLookup": "true"}
 
 
 def test_a_single_file_is_given_as_a_glob(tmp_path):

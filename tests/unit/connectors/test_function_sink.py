@@ -8,7 +8,7 @@ from penstock.connectors.function_sink import FunctionSink, TwoPhaseCommitSink
 from penstock.connectors.sink import SinkContext
 from penstock.errors import ConfigurationError
 
-CONTEXT = SinkContext("job", "uid", "orders", 1, 2)
+CONTEXT = SinkContext("job", "uid", "orders", 1, 2, lambda: 0)
 
 
 class Recording:

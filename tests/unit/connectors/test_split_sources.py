@@ -35,7 +35,7 @@ def read_range(source: SplitSource, split: int, split_count: int, start: int, st
     records = []
     for values, timestamps in source.read(split, split_count, start, stop):
         assert timestamps is None or len(timestamps) == len(values)
-        records += zip(values, timestamps or itertools.repeat(None))
+        records += zip(values, timestamps or [None] * len(values), strict=True)
     return records
 
 

@@ -49,7 +49,10 @@ hashables = st.recursive(
     max_leaves=6,
 )
 any_keys = st.one_of(
-    hashables, st.lists(hashables, max_size=3), st.dictionaries(hashables, hashables, max_size=3), st.binary().map(bytearray)
+    hashables,
+    st.lists(hashables, max_size=3),
+    st.dictionaries(hashables, hashables, max_size=3),
+    st.binary().map(bytearray),
 )
 
 
@@ -224,7 +227,12 @@ def test_unequal_keys_differ() -> None:
     [
         *(Colour.BLUE, Rights.READ | Rights.WRITE, Rights(0), Account("a", 1), Loose(3), Row(1, "a"), Row(a=1, b=None)),
         *(Row.of_kind(RowKind.UPDATE_AFTER, 1), uuid4(), timedelta.max, timedelta.min, datetime.max, datetime.min),
-        *(date.max, time.max, time(23, tzinfo=timezone(-timedelta(hours=20))), time(1, tzinfo=timezone(timedelta(hours=20)))),
+        *(
+            date.max,
+            time.max,
+            time(23, tzinfo=timezone(-timedelta(hours=20))),
+            time(1, tzinfo=timezone(timedelta(hours=20))),
+        ),
         *("x" * 254, "x" * 255, "é" * 200, b"x" * 70_000, tuple(range(300)), 10**2000, -(10**2000), -(2**63), 2**63),
     ],
 )
@@ -282,8 +290,20 @@ def test_unknown_tag_trailing_bytes_and_lost_class_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("key", "kept"),
-    [(1, True), ("a", True), (None, True), ((1, "a"), True), (True, False), (1.0, False), (1.5, True), ((1, True), False)]
-    + [(Level.LOW, False), (Point(1, 2), False), (Account("a", 1), True), (Account("a", 1, "n"), False)],
+    [
+        (1, True),
+        ("a", True),
+        (None, True),
+        ((1, "a"), True),
+        (True, False),
+        (1.0, False),
+        (1.5, True),
+        ((1, True), False),
+        (Level.LOW, False),
+        (Point(1, 2), False),
+        (Account("a", 1), True),
+        (Account("a", 1, "n"), False),
+    ],
 )
 def test_keeps_type(key: Any, kept: bool) -> None:
     assert keeps_type(key) is kept

@@ -139,7 +139,7 @@ class FileSource(file_source.FileSource):
             reading.options,
             reading.schema,
             glob=settings.get("glob"),
-            recursive=settings.get("recursive", False),
+            recursive=settings.get("recursive", True),
             max_files_per_batch=settings.get("max_files_per_batch"),
         )
         discovery_ms = None if interval is None else interval.to_millis()

@@ -76,7 +76,11 @@ class BatchCommitter:
         """Before a start: whether the job had already come to its end, with its last output published."""
         versions = self._directory.sealed_versions()
         last = self._directory.read_seal(versions[-1]) if versions else None
-        if last is None or not self._all_ended(last):
+        if last is None:
+            return False
+        if not self._all_ended(last):
+            # Without this, timers set before the restart would wait for the first record after it.
+            self._control.wake_at(last.next_deadline())
             return False
         self._publish(last)
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +20,8 @@ from penstock.errors import SinkError
 from penstock.graph.plan import JobPlan, Vertex
 from penstock.runtime.rows import ExchangeRow, decode_block, sender_of
 
+_WAITING_BLOCKS = 64
+
 
 class DriverSinks:
     """All driver-side sinks of a job."""
@@ -30,8 +33,10 @@ class DriverSinks:
         self._spark: dict[int, tuple[str, SparkWriterSink]] = {}
         for vertex in plan.driver_vertices():
             self._place(vertex)
-        self.collected: dict[str, queue.SimpleQueue[Any]] = {
-            sink.id: queue.SimpleQueue() for sink in self._collect.values()
+        self.is_closed = threading.Event()
+        # Bounded: a caller that is slow to take its records slows the job instead of filling the driver's memory.
+        self.collected: dict[str, queue.Queue[list[Any]]] = {
+            sink.id: queue.Queue(_WAITING_BLOCKS) for sink in self._collect.values()
         }
 
     def _place(self, vertex: Vertex) -> None:
@@ -59,12 +64,18 @@ class DriverSinks:
         """Exactly-once towards this program: done when the batch is final."""
         for row in rows:
             if row.vertex in self._collect:
-                waiting = self.collected[self._collect[row.vertex].id]
-                for value in decode_block(row.payload).values:
-                    waiting.put(value)
+                self._hand_over(self.collected[self._collect[row.vertex].id], decode_block(row.payload).values)
+
+    def _hand_over(self, waiting: queue.Queue[list[Any]], values: list[Any]) -> None:
+        while not self.is_closed.is_set():
+            try:
+                waiting.put(values, timeout=0.1)
+                return
+            except queue.Full:
+                continue
 
     def _print_block(self, sink: PrintSink, row: ExchangeRow) -> None:
-        sender, subtask = sender_of(row.src)
+        sender, _, subtask = sender_of(row.src)
         is_parallel = self._plan.vertex(sender).parallelism > 1
         prefix = f"{sink.identifier}:" if sink.identifier and is_parallel else sink.identifier
         if is_parallel:
@@ -83,7 +94,9 @@ def _write_with_spark(frame: DataFrame, vertex: int, name: str, sink: SparkWrite
             return  # nothing to infer columns from, and nothing to write
         schema = _inferred(decode_block(bytes(first[0][0])).values)
     else:
-        schema = StructType.fromDDL(schema_to_ddl(sink.schema))
+        declared = StructType.fromDDL(schema_to_ddl(sink.schema))
+        assert isinstance(declared, StructType)
+        schema = declared
     try:
         sink.write(mine.mapInArrow(_decoder(schema), schema), batch)
     except Exception as error:

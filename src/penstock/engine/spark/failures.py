@@ -8,7 +8,9 @@ from penstock.errors import PenstockError
 from penstock.runtime.failure import OperatorFailure
 
 _JVM_TAIL = re.compile(r"\n\s*(JVM stacktrace|Driver stacktrace|at (org|java|scala|jdk)[.$\w/]+\().*", re.DOTALL)
-_WORKER_TRACEBACK = re.compile(r"Traceback \(most recent call last\):.*?(?=\n\n|\n\tat |\Z)", re.DOTALL)
+_WORKER_TRACEBACK = re.compile(
+    r"Traceback \(most recent call last\):.*?(?=\n\n|\n\tat |\n SQLSTATE|\n=== |\Z)", re.DOTALL
+)
 
 
 def failure_text(error: BaseException, job_name: str) -> str:

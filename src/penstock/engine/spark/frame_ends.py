@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pyspark.sql.streaming import StreamingQuery
+from typing import Any
+
+from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.graph.plan import JobPlan
 
@@ -25,20 +27,20 @@ class FrameEnds:
         """Vertices whose source has just been found at its end."""
         if not self._open:
             return []
-        progress = query.lastProgress
-        if progress is None:
-            return []
-        status = query.status
+        # A job that resumes where nothing is left to read has no progress to show, but it waits.
+        progress, status = query.lastProgress, query.status
         is_waiting = not status["isDataAvailable"] and not status["isTriggerActive"] and status["message"] == _WAITING
         ended = [
-            vertex for vertex, position in self._open.items() if is_waiting or _took_nothing(progress, position)
+            vertex
+            for vertex, position in self._open.items()
+            if is_waiting or (progress is not None and _took_nothing(progress, position))
         ]
         for vertex in ended:
             del self._open[vertex]
         return ended
 
 
-def _took_nothing(progress: object, position: int) -> bool:
+def _took_nothing(progress: Any, position: int) -> bool:
     """A batch that took nothing new from a source has found nothing new there."""
-    source = progress["sources"][position]  # type: ignore[index]
-    return source["numInputRows"] == 0 and source["startOffset"] == source["endOffset"]
+    source = progress["sources"][position]
+    return bool(source["numInputRows"] == 0 and source["startOffset"] == source["endOffset"])

@@ -12,7 +12,7 @@ from queue import Empty
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.checkpoint import CheckpointDirectory
 from penstock.common.completable_future import CompletableFuture
@@ -27,11 +27,12 @@ from penstock.engine.spark.failures import failure_text
 from penstock.engine.spark.frame_ends import FrameEnds
 from penstock.engine.spark.progress import ProgressDisplay
 from penstock.engine.spark.session import get_session, query_config
-from penstock.engine.spark.shipping import ship
+from penstock.engine.spark.shipping import check_picklable, ship
 from penstock.engine.spark.statistics import JobStatistics, Progress
 from penstock.engine.spark.topology import build_frame, source_list
-from penstock.errors import JobCancelledError, JobFailedError
+from penstock.errors import CheckpointError, JobCancelledError, JobFailedError
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, compile_plan
+from penstock.runtime.admission import check_first_keys
 from penstock.runtime.operators import SinkOperator
 from penstock.runtime.subtask import TaskSettings
 
@@ -41,6 +42,7 @@ _POLL_SECONDS = 0.05
 def submit(graph: LogicalGraph, settings: JobSettings) -> SparkJobClient:
     """Check a program, start it as a job and return the handle to it."""
     plan = compile_plan(graph, settings)
+    check_first_keys(plan)
     _validate_sinks(plan)
     job = SparkJob(plan, settings)
     job.start()
@@ -64,14 +66,15 @@ class SparkJob:
         self.statistics = JobStatistics(plan)
         self.sinks = DriverSinks(plan)
         self.ended: Future[JobExecutionResult] = Future()
-        self._temporary = None if settings.checkpoint_directory else tempfile.mkdtemp(prefix="penstock-checkpoint-")
-        self._directory = CheckpointDirectory(settings.checkpoint_directory or str(self._temporary))
-        self.job_id = self._directory.adopt(settings.job_name, plan.fingerprint())
-        # Everything that can be refused is refused before the caller gets a handle: pickling, Java, the session.
-        ship(plan, self._task_settings(0), self._directory.uri, settings.state_backend)
+        # Everything that can be refused is refused before the caller gets a handle and before a file is written:
+        # functions that cannot be pickled, no Java, no session, a directory of another job.
+        check_picklable(plan)
         self._session: SparkSession = get_session(settings)
         for path in settings.python_files:
             self._session.sparkContext.addPyFile(path)
+        self._temporary = None if settings.checkpoint_directory else tempfile.mkdtemp(prefix="penstock-checkpoint-")
+        self._directory = CheckpointDirectory(settings.checkpoint_directory or str(self._temporary))
+        self.job_id = self._directory.adopt(settings.job_name, plan.fingerprint())
         self._started = time.monotonic()
         self._cancel = threading.Event()
         self._drain = threading.Event()
@@ -84,6 +87,7 @@ class SparkJob:
     def cancel(self) -> None:
         """Ask the job to stop at once; its checkpoint stays."""
         self._cancel.set()
+        self.sinks.is_closed.set()
 
     def drain(self) -> None:
         """Ask the job to end its sources where they are, fire everything, and finish."""
@@ -170,6 +174,11 @@ class SparkJob:
         while not self._cancel.is_set():
             if not query.isActive:
                 query.awaitTermination()  # raises what ended it
+                if committer.finished_batch is None:
+                    raise CheckpointError(
+                        f"the query of job {self.settings.job_name!r} was stopped from outside: by another start of it "
+                        f"on checkpoint {self._directory.uri}, or by somebody who stopped Spark's queries"
+                    )
                 return
             if committer.finished_batch is not None:
                 _await_commit(query, committer.finished_batch)
@@ -266,7 +275,7 @@ class SparkJobClient(JobClient):
         while True:
             has_ended = self._job.ended.done()
             try:
-                yield waiting.get(timeout=None if has_ended else 0.05, block=not has_ended)
+                yield from waiting.get(timeout=None if has_ended else 0.05, block=not has_ended)
             except Empty:
                 if has_ended:
                     self._job.ended.result()

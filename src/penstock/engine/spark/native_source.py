@@ -109,14 +109,17 @@ class PenstockReader(DataSourceStreamReader):
             for split in range(split_vertex.split_count)
             if (task := _split_task(vertex, split, split_vertex, start, end)) is not None
         ]
-        tasks += [
-            task for vertex in sources.frames if (task := _frame_task(vertex, sources, start, end)) is not None
-        ]
+        tasks += [task for vertex in sources.frames if (task := _frame_task(vertex, sources, start, end)) is not None]
         return [InputPartition(pickle.dumps(task)) for task in tasks or [{}]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Hand the description over."""
         yield pa.RecordBatch.from_arrays([pa.array([partition.value], pa.binary())], schema=_SCHEMA)
+
+    def stop(self) -> None:
+        """The query has ended: Spark has closed the connection, which its runner would report as an error."""
+        if isinstance(sys.exc_info()[1], EOFError):
+            os._exit(0)
 
 
 def _available(vertex: SplitVertex, split: int, position: int, elapsed_ms: int, limit: int) -> int:
@@ -135,8 +138,13 @@ def _split_task(vertex: int, split: int, known: SplitVertex, start: Offset, end:
     if had_ended:
         return None
     ends = end["draining"] or (limit is not None and last >= limit)
-    is_poked = known.has_idleness and end["tick"] != start["tick"]
+    is_poked = known.has_idleness and _looks_around(start, end)
     return _task(vertex, split, first, last, ends) if last > first or ends or is_poked else None
+
+
+def _looks_around(start: Offset, end: Offset) -> bool:
+    """Whether a batch lets sources notice that nothing comes; the first one starts their clocks."""
+    return bool(end["tick"] != start["tick"] or not start["begun"])
 
 
 def _frame_task(vertex: int, sources: SourceList, start: Offset, end: Offset) -> dict[str, Any] | None:
@@ -144,5 +152,5 @@ def _frame_task(vertex: int, sources: SourceList, start: Offset, end: Offset) ->
     if had_ended:
         return None
     ends = end["draining"] or vertex in end["ended"]
-    is_poked = sources.frames[vertex] and end["tick"] != start["tick"]
+    is_poked = sources.frames[vertex] and _looks_around(start, end)
     return _task(vertex, 0, 0, 0, ends) if ends or is_poked else None

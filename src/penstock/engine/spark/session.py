@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -16,11 +17,12 @@ from penstock.engine.spark.java import java_home
 from penstock.graph.settings import JobSettings
 
 _TASK_FAILURES = 4
+_equipped: set[str] = set()
 
-_STREAMING = "org.apache.spark.sql.execution.streaming"
+_FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 QUERY_CONFIG = {
     # The default file manager forks processes for links and permissions: 0.15 s a batch on a local disk.
-    "spark.sql.streaming.checkpointFileManagerClass": f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager",
+    "spark.sql.streaming.checkpointFileManagerClass": _FILE_MANAGER,
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     # Partition i is subtask i: nothing may merge or split partitions behind our back.
     "spark.sql.adaptive.enabled": "false",
@@ -30,11 +32,12 @@ QUERY_CONFIG = {
 }
 """SQL settings of Penstock's queries; a query keeps those in force when it starts."""
 
+_LOG_SETTINGS = Path(__file__).resolve().with_name("log4j2.properties")
 _SESSION_CONFIG = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.log.level": "ERROR",
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
 }
 
 
@@ -42,18 +45,33 @@ def get_session(settings: JobSettings) -> SparkSession:
     """The active session, or a new one for this job's settings."""
     active = SparkSession.getActiveSession()
     if active is not None:
-        return active
+        return _with_package(active)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ["JAVA_HOME"] = str(java_home())
+    _let_workers_find_penstock()
     builder = SparkSession.builder.appName(settings.job_name).master(_master(settings))
     for key, value in {**_SESSION_CONFIG, **settings.spark_config}.items():
         if key != "spark.master":
             builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    if not session.sparkContext.master.startswith("local"):
-        session.sparkContext.addPyFile(_package_archive())
+    return _with_package(builder.getOrCreate())
+
+
+def _with_package(session: SparkSession) -> SparkSession:
+    """Send Penstock itself to executors, which need not have it installed."""
+    context = session.sparkContext
+    if not str(context.master).startswith("local") and context.applicationId not in _equipped:
+        context.addPyFile(_package_archive())
+        _equipped.add(context.applicationId)
     return session
+
+
+def _let_workers_find_penstock() -> None:
+    """A Penstock that runs from a source folder on `sys.path` is not on that of the Python processes Spark starts."""
+    folder = str(Path(__file__).resolve().parents[3])
+    known = os.environ.get("PYTHONPATH", "")
+    if folder not in (sysconfig.get_path("purelib"), *known.split(os.pathsep)):
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [known, folder]))
 
 
 def _master(settings: JobSettings) -> str:

@@ -43,6 +43,13 @@ def ship(plan: JobPlan, settings: TaskSettings, checkpoint_uri: str, state_backe
     )
 
 
+def check_picklable(plan: JobPlan) -> None:
+    """Refuse a plan with an operator that cannot be sent to the workers."""
+    for vertex in plan.vertices:
+        if not vertex.is_driver:
+            _pickled(vertex)
+
+
 def _pickled(vertex: Vertex) -> bytes:
     try:
         return bytes(cloudpickle.dumps(vertex))

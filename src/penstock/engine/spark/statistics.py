@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from penstock.checkpoint import Seal
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.graph.plan import JobPlan
 from penstock.runtime.report import Report
+
+_COMBINED: dict[str, Callable[[float, float], float]] = {
+    "sum": lambda total, value: total + value,
+    "min": min,
+    "max": max,
+    "last": lambda total, value: value,
+}
 
 
 @dataclass(frozen=True)
@@ -43,8 +50,10 @@ class JobStatistics:
             for report in reports:
                 for uid, figures in report.metrics.items():
                     totals = self.totals.setdefault(uid, {})
+                    ways = report.ways.get(uid, {})
                     for name, value in figures.items():
-                        totals[name] = totals.get(name, 0) + value
+                        combine = _COMBINED[ways.get(name, "sum")]
+                        totals[name] = combine(totals[name], value) if name in totals else value
                     if uid in sources:
                         read += figures["records_in"]
             now = time.monotonic()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 
@@ -66,7 +67,7 @@ class _Batch:
 
 def _local_path(plan: ShippedPlan, subtask: Subtask) -> str:
     """Spark's own scratch directory of this executor: private to it, and removed with it."""
-    scratch = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or os.path.abspath("penstock-local")
+    scratch = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir()
     return os.path.join(scratch, "penstock", plan.settings.job_id, f"{subtask.vertex.id}-{subtask.subtask}")
 
 
@@ -127,7 +128,8 @@ def _native_rows(plan: ShippedPlan, batch: _Batch, task: dict[str, int]) -> Iter
 
     def work(subtask: Subtask) -> Iterator[None]:
         entry = seal.entry(subtask.vertex.uid, subtask.subtask)
-        first_seq = END_SEQ if task["ends"] and subtask.vertex.is_ephemeral else 0
+        # Spark reads the data of an ephemeral source in other tasks: the end and idleness come behind all of it.
+        first_seq = END_SEQ if subtask.vertex.is_ephemeral else 0
         subtask.begin(batch.version, batch.attempt, entry, lambda: batch.open_state(subtask, seal), first_seq=first_seq)
         if task["stop"] > task["start"]:
             yield from _read_in_pieces(subtask, task["start"], task["stop"])
@@ -233,7 +235,7 @@ def _vertex_rows(
     waiting.sort(key=lambda row: (row.seq, row.src))
     senders: dict[int, set[int]] = {sender: set() for sender in ephemeral}
     for row in waiting:
-        sender, number = rows.sender_of(row.src)
+        sender, _, number = rows.sender_of(row.src)
         if sender in senders:
             senders[sender].add(number)
 

@@ -72,10 +72,11 @@ class ProcessContext:
         self._backend = operator.context.backend
         self._timer_service = OperatorTimerService(operator)
         self._domain = TimeDomain.EVENT_TIME
+        self._fired_at: int | None = None
 
     def timestamp(self) -> int | None:
         """Timestamp of the element or timer; None if it has none."""
-        return self._collector.timestamp
+        return self._collector.timestamp if self._fired_at is None else self._fired_at
 
     def timer_service(self) -> TimerService:
         """Time and timers."""
@@ -95,9 +96,10 @@ class ProcessContext:
         """Which kind of timer fired (in on_timer only)."""
         return self._domain
 
-    def set_domain(self, domain: int) -> None:
-        """Say which kind of timer is firing."""
+    def set_timer(self, domain: int, timestamp: int | None) -> None:
+        """Say which timer is firing; None when none is any more."""
         self._domain = _DOMAINS[domain]
+        self._fired_at = timestamp
 
 
 class ProcessOperator(StreamOperator):
@@ -170,10 +172,11 @@ class KeyedProcessOperator(ProcessOperator):
         earliest = timers.next_timestamp(domain)
         if earliest is None or earliest > up_to:
             return
-        self._ctx.set_domain(domain)
         for timestamp, key, _ in timers.pop_due(domain, up_to):
             backend.set_key(key)
+            self._ctx.set_timer(domain, timestamp)
             self._fire_one(domain, timestamp, key)
+        self._ctx.set_timer(domain, None)
         self._collector.flush()
 
     def _fire_one(self, domain: int, timestamp: int, key: Any) -> None:

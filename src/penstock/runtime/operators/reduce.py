@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.common.constants import MAX_WATERMARK
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.runtime.callables import method_or_callable
 from penstock.runtime.operators.operator import StreamOperator
@@ -52,11 +53,11 @@ class ReduceOperator(StreamOperator):
         if not self.context.is_batch_mode:
             self.output.emit(results, timestamps)
 
-    def on_end(self) -> None:
-        """In batch mode: emit what each key has come to."""
-        if self.context.is_batch_mode:
+    def on_watermark(self, watermark: int) -> None:
+        """In batch mode: emit what each key has come to before time ends, so that timers downstream still fire."""
+        if self.context.is_batch_mode and watermark == MAX_WATERMARK:
             self._emit_finals()
-        self.output.emit_end()
+        super().on_watermark(watermark)
 
     def _emit_finals(self) -> None:
         backend = self.context.backend

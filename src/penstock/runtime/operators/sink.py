@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.connectors.sink import Sink, SinkContext
+from penstock.connectors.sink import RecordError, Sink, SinkContext
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
 
@@ -18,10 +18,11 @@ class SinkOperator(StreamOperator):
         self.sink = sink
 
     def open(self) -> None:
-        """Make the writer."""
+        """Open the user's function, if there is one, and make the writer."""
         context = self.context
+        self.open_function(self.sink.user_function())
         self._writer = self.sink.create_writer(
-            SinkContext(context.job_id, context.uid, context.name, context.subtask, context.parallelism)
+            SinkContext(context.job_id, context.uid, context.name, context.subtask, context.parallelism, context.clock)
         )
 
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
@@ -33,6 +34,10 @@ class SinkOperator(StreamOperator):
         """Write a block."""
         try:
             self._writer.write(values, timestamps, self.watermark)  # type: ignore[arg-type]
+        except RecordError as error:
+            cause = error.__cause__
+            assert isinstance(cause, Exception)
+            raise self.failure(cause, "writing a record", error.record) from None
         except Exception as error:
             raise self.failure(error, "writing") from None
 
@@ -59,6 +64,10 @@ class SinkOperator(StreamOperator):
     def abort(self) -> None:
         """Drop what this try of the batch wrote."""
         self._writer.abort()
+
+    def close(self) -> None:
+        """Close the user's function."""
+        self.close_function(self.sink.user_function())
 
 
 class DriverSinkOperator(StreamOperator):

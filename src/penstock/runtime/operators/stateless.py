@@ -33,7 +33,7 @@ class _FunctionOperator(StreamOperator):
         """Results of a function for each value, with the key set on keyed streams."""
         consumed = iter(values)
         try:
-            if keys is None:
+            if keys is None or not self.is_keyed:  # a keyed edge brings keys to operators that have no use for them too
                 return [call(value) for value in consumed]
             return list(self._keyed_results(consumed, keys, call))
         except Exception as error:

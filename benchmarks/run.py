@@ -1,0 +1,71 @@
+"""`make bench`: speed in steady state and memory of workers, as one table.
+
+The comparison with other systems comes with a later issue; this one says what this machine does with Penstock alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+
+import pyspark
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
+
+from benchmarks.measuring import run, slope
+from benchmarks.workloads import keyed_count, keyed_timers, map_and_filter
+
+SPEED = {
+    "map + filter, two lambdas": map_and_filter,
+    "keyed count, 2,000 keys": keyed_count(2_000),
+    "keyed count, 200,000 keys": keyed_count(200_000),
+    "keyed count with timers, 2,000 keys": keyed_timers(2_000),
+}
+MEMORY_KEYS = 1_000_000
+MEMORY_LIMIT_MB = 600
+
+
+def main() -> int:
+    """Measure and print; exits with 1 if a worker grew past its limit."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("speed", "memory"), help="measure one of the two")
+    parser.add_argument("--scale", type=float, default=1.0, help="more or fewer records than usual")
+    arguments = parser.parse_args()
+    console = Console()
+    console.print(
+        f"Python {platform.python_version()}, Spark {pyspark.__version__}, parallelism 2, {platform.machine()}"
+    )
+    status = 0
+    if arguments.only != "memory":
+        console.print(_speed(arguments.scale))
+    if arguments.only != "speed":
+        status = _memory(console, arguments.scale)
+    return status
+
+
+def _speed(scale: float) -> Table:
+    table = Table(title="Speed, records a second in steady state")
+    for column in ("job", "records/s", "largest worker, MB"):
+        table.add_column(column, justify="left" if column == "job" else "right")
+    run(map_and_filter, 10_000)  # the first job of a session pays for what all share
+    for name, build in SPEED.items():
+        rate, last = slope(build, int(1_000_000 * scale), int(4_000_000 * scale))
+        table.add_row(name, f"{rate:,.0f}", f"{last.largest_worker_mb:,.0f}")
+    return table
+
+
+def _memory(console: Console, scale: float) -> int:
+    # Each key is met twice, so that its state is read back as well as written.
+    result = run(keyed_count(MEMORY_KEYS), int(2 * MEMORY_KEYS * scale))
+    console.print(
+        f"Memory: {MEMORY_KEYS:,} keys, {result.records:,} records in {result.seconds:.1f} s, "
+        f"largest Python worker {result.largest_worker_mb:,.0f} MB (limit {MEMORY_LIMIT_MB})"
+    )
+    return 0 if result.largest_worker_mb <= MEMORY_LIMIT_MB else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

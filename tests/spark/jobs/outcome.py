@@ -1,0 +1,68 @@
+"""What a counting job has left on disk so far, and how it compares with the oracle."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from penstock.connectors.file_sink import STAGING
+from tests.spark.jobs import counting
+
+SINKS = ("main", "side")
+
+
+def newest_seal(folder: Path) -> int:
+    """The last version that is final, or -1."""
+    seals = folder.glob("checkpoint/penstock/seals/*.seal")
+    return max((int(path.stem) for path in seals), default=-1)
+
+
+def restarts(folder: Path) -> int:
+    """How often the finished job was restarted by its strategy."""
+    return int(json.loads((folder / "result.json").read_text())["restarts"])
+
+
+def deaths(folder: Path) -> list[str]:
+    """The deaths that workers died by themselves."""
+    return sorted(path.name.removeprefix("died-") for path in (folder / "notes").glob("died-*"))
+
+
+def assert_nothing_wrong_so_far(folder: Path, count: int) -> None:
+    """After a kill: output may be missing, but none may be wrong or there twice."""
+    for sink, records in zip(SINKS, counting.expected(count), strict=True):
+        surplus = _published(folder / sink) - Counter(map(_line, records))
+        assert not surplus, f"{sink}: {surplus.total()} records are wrong or there twice, as {_examples(surplus)}"
+
+
+def assert_exact(folder: Path, count: int) -> None:
+    """After the end: every record once, in whole files, and nothing left in the staging folders."""
+    assert_nothing_wrong_so_far(folder, count)
+    for sink, records in zip(SINKS, counting.expected(count), strict=True):
+        missing = Counter(map(_line, records)) - _published(folder / sink)
+        assert not missing, f"{sink}: {missing.total()} records are missing, as {_examples(missing)}"
+        assert not (folder / sink / STAGING).exists(), f"left: {list((folder / sink / STAGING).rglob('*'))}"
+
+
+def torn_files(folder: Path) -> list[Path]:
+    """Temporary files of Penstock that a killed process left in the checkpoint directory."""
+    return [path for path in (folder / "checkpoint" / "penstock").rglob("*.tmp") if path.is_file()]
+
+
+def _published(folder: Path) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for path in folder.rglob("*.json"):
+        if STAGING not in path.parts:
+            text = path.read_text()
+            assert text.endswith("\n"), f"{path} is cut short"
+            found.update(_line(json.loads(line)) for line in text.splitlines())
+    return found
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(record, sort_keys=True)
+
+
+def _examples(records: Counter[str]) -> list[str]:
+    return sorted(records)[:5]

@@ -1,0 +1,115 @@
+"""The small examples run, and give what their first lines promise."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pyarrow.dataset
+import pytest
+from pyspark.sql import SparkSession
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+LoadExample = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def example(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoadExample]:
+    """Import an example by its name, as its own script would; forgotten after the test."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    loaded: list[str] = []
+
+    def load(name: str) -> ModuleType:
+        loaded.append(name)
+        return importlib.import_module(name)
+
+    yield load
+    for name in loaded:
+        sys.modules.pop(name, None)
+
+
+def json_lines(folder: Path) -> list[object]:
+    return [json.loads(line) for path in folder.glob("part-*") for line in path.read_text().splitlines()]
+
+
+def test_every_example_is_short_and_says_what_it_mirrors() -> None:
+    small = [path for path in EXAMPLES.glob("*.py") if not path.name.startswith("trades")]
+    assert len(small) == 8
+    for path in small:
+        text = path.read_text()
+        assert len(text.splitlines()) <= 65, path.name
+        assert "Mirrors" in text.split('"""')[1], path.name
+
+
+def test_word_count_prints_a_running_count(example: LoadExample, capfd: pytest.CaptureFixture[str]) -> None:
+    example("word_count").main(["to be or not", "to be"])
+    printed = [line.partition("> ")[2] for line in capfd.readouterr().out.splitlines()]
+    assert sorted(printed) == [
+        "('be', 1)",
+        "('be', 2)",
+        "('not', 1)",
+        "('or', 1)",
+        "('to', 1)",
+        "('to', 2)",
+    ]
+
+
+def test_keyed_state_averages_every_two_values_of_a_key(example: LoadExample) -> None:
+    assert sorted(example("keyed_state").main()) == [("a", 4.0), ("a", 5.5), ("b", 20.0)]
+
+
+def test_timers_end_a_visit_after_a_minute_without_clicks(example: LoadExample) -> None:
+    assert sorted(example("timers").main()) == [("ann", 2, 30_000), ("ann", 1, 95_000), ("bob", 1, 5_000), ("bob", 1, 70_000)]
+
+
+def test_side_outputs_keep_what_cannot_be_used(example: LoadExample, tmp_path: Path) -> None:
+    assert sorted(example("side_outputs").main(tmp_path)) == [19.8, 21.5, 22.0]
+    assert sorted(line["f0"] for line in json_lines(tmp_path)) == ["", "-400", "broken"]
+
+
+def test_event_time_puts_readings_in_order(example: LoadExample) -> None:
+    module = example("event_time")
+    ordered = module.main()
+    assert sorted(ordered) == sorted(module.READINGS)
+    for sensor in ("north", "south"):
+        times = [reading.at_ms for reading in ordered if reading.sensor == sensor]
+        assert times == sorted(times)
+
+
+def test_file_to_file_writes_a_folder_for_each_country(example: LoadExample, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    (source / "a.csv").write_text("id,country,cents\n1,NO,250\n2,SE,0\n3,NO,100\n")
+    (source / "b.csv").write_text("id,country,cents\n4,SE,999\n")
+    example("file_to_file").main(source, target)
+    table = pyarrow.dataset.dataset(target, format="parquet", partitioning="hive").to_table().to_pylist()
+    assert sorted((row["id"], row["country"], row["euros"]) for row in table) == [
+        (1, "NO", 2.5),
+        (3, "NO", 1.0),
+        (4, "SE", 9.99),
+    ]
+    assert {path.name for path in target.iterdir() if not path.name.startswith(".")} == {"country=NO", "country=SE"}
+
+
+def test_spark_source_and_writer_keep_the_highest_reading(example: LoadExample, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    readings = [("north", 20.5), ("north", 21.5), ("north", 19.0), ("south", 30.0)]
+    lines = [json.dumps({"sensor": sensor, "value": value}) for sensor, value in readings]
+    (source / "a.json").write_text("\n".join(lines))
+    example("spark_source_and_writer").main(source, target)
+    table = pyarrow.dataset.dataset(target, format="parquet", partitioning="hive").to_table().to_pylist()
+    found = sorted((row["sensor"], row["highest"]) for row in table)
+    assert found == [("north", 20.5), ("north", 21.5), ("north", 21.5), ("south", 30.0)]
+
+
+def test_restart_and_resume_counts_every_number_once(example: LoadExample, tmp_path: Path) -> None:
+    module = example("restart_and_resume")
+    assert module.main(tmp_path) >= 1
+    counts = sorted((line["f0"], line["f1"]) for line in json_lines(tmp_path / "counts"))
+    assert counts == [(key, count) for key in range(10) for count in range(1, module.COUNT // 10 + 1)]

@@ -1,0 +1,101 @@
+"""Rows: access, equality, printing, pickling."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import cloudpickle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.common.types import Row, RowKind
+
+
+def test_named_and_positional_access() -> None:
+    row = Row(id=1, name="a")
+    assert (row.id, row["name"], row[1], row[-1]) == (1, "a", "a", "a")
+    assert list(row) == [1, "a"] and len(row) == 2 and "a" in row
+    row["id"] = 5
+    row[1] = "b"
+    assert row == Row(id=5, name="b")
+
+
+def test_row_of_names_makes_rows() -> None:
+    person = Row("name", "age")
+    assert person("Ann", 7) == Row(name="Ann", age=7)
+    with pytest.raises(ValueError, match="names 2 fields but was called with 3"):
+        person(1, 2, 3)
+    with pytest.raises(TypeError, match="only a Row of field names"):
+        Row(1, 2)(3)
+
+
+def test_prints_as_flink_does() -> None:
+    assert str(Row(1, "a", None)) == "+I[1, a, None]"
+    assert str(Row.of_kind(RowKind.DELETE, 1)) == "-D[1]"
+    assert [str(kind) for kind in RowKind] == ["+I", "-U", "+U", "-D"]
+    assert repr(Row(a=1)) == "Row(a=1)"
+
+
+@pytest.mark.parametrize(
+    "other", [Row(1, 3), Row(a=1, b=2), Row.of_kind(RowKind.DELETE, 1, 2), Row(1, 2, 3), (1, 2), [1, 2]]
+)
+def test_rows_differ_by_value_names_and_kind(other: object) -> None:
+    assert Row(1, 2) != other
+
+
+def test_equal_rows_have_equal_hashes() -> None:
+    assert {Row(1, 2): "x"}[Row(1, 2)] == "x"
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.integers(), st.text(), st.lists(st.integers()))),
+    st.sampled_from(RowKind),
+    st.booleans(),
+)
+@settings(max_examples=50)
+def test_survives_pickle_and_copy(values: list[object], kind: RowKind, named: bool) -> None:
+    row = Row.of_kind(kind, *values)
+    if named:
+        row.set_field_names([f"f{at}" for at in range(len(values))])
+    for image in (pickle.loads(pickle.dumps(row, 5)), cloudpickle.loads(cloudpickle.dumps(row)), copy.deepcopy(row)):
+        assert image == row
+        assert image.get_row_kind() is kind
+
+
+def test_field_names_are_pickled_once_a_block() -> None:
+    fields = ("a_rather_long_field_name", "another_long_field_name")
+    rows = [Row.of_fields(fields, [at, at]) for at in range(1000)]
+    assert len(pickle.dumps(rows, 5)) < 25_000
+
+
+def test_as_dict() -> None:
+    row = Row(a=Row(b=1), c=[Row(d=2)], e={"k": Row(1)})
+    assert row.as_dict()["a"] == Row(b=1)
+    assert row.as_dict(recursive=True) == {"a": {"b": 1}, "c": [{"d": 2}], "e": {"k": [1]}}
+    with pytest.raises(TypeError, match="without field names"):
+        Row(1).as_dict()
+
+
+def test_missing_field_names_what_there_is() -> None:
+    with pytest.raises(KeyError, match="no field 'x' in this Row; its fields are a, b"):
+        Row(a=1, b=2)["x"]
+    with pytest.raises(AttributeError, match="its fields are a"):
+        _ = Row(a=1).x
+    with pytest.raises(KeyError, match="no field names"):
+        Row(1)["a"]
+
+
+def test_get_fields_by_names() -> None:
+    assert Row(a=1, b=2).get_fields_by_names(["b", "a"]) == [2, 1]
+    assert Row(1, 2).get_fields_by_names(["b", "a"]) == [1, 2]
+
+
+def test_wrong_use_is_refused() -> None:
+    with pytest.raises(ValueError, match="not both"):
+        Row(1, a=2)
+    with pytest.raises(ValueError, match="1 field names for a Row of 2"):
+        Row(1, 2).set_field_names(["a"])
+    with pytest.raises(TypeError, match="expected a RowKind"):
+        Row(1).set_row_kind(3)  # type: ignore[arg-type]

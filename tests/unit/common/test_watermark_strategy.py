@@ -1,0 +1,182 @@
+"""Watermark strategies and generators, driven directly."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import cloudpickle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.common import MAX_WATERMARK, MIN_WATERMARK, Duration, Watermark, WatermarkStrategy
+from penstock.common.watermark_strategy import (
+    AscendingTimestampsWatermarks,
+    AssignerWithPeriodicWatermarksWrapper,
+    BoundedOutOfOrdernessWatermarks,
+    NoWatermarksGenerator,
+    TimestampAssigner,
+    WatermarkGenerator,
+    WatermarkOutput,
+)
+from penstock.errors import ConfigurationError
+
+
+class Emitted(list[int]):
+    def emit_watermark(self, watermark: Watermark | int) -> None:
+        self.append(watermark.timestamp if isinstance(watermark, Watermark) else watermark)
+
+    def mark_idle(self) -> None: ...
+
+    def mark_active(self) -> None: ...
+
+
+class Punctuated(WatermarkGenerator):
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        if event == "mark":
+            output.emit_watermark(Watermark(event_timestamp))
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None: ...
+
+
+class FieldAssigner(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value["ts"])
+
+
+class OldAssigner:
+    def __init__(self) -> None:
+        self.highest = 0
+
+    def extract_timestamp(self, value: int, record_timestamp: int) -> int:
+        self.highest = max(self.highest, value)
+        return value
+
+    def get_current_watermark(self) -> Watermark | None:
+        return Watermark(self.highest - 10) if self.highest else None
+
+
+def test_watermark_trails_the_highest_timestamp_by_delay_and_one() -> None:
+    generator = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(100)).create_generator()
+    output = Emitted()
+    for timestamp in (1000, 3000, 2000):
+        generator.on_event("e", timestamp, output)
+    assert output == []
+    generator.on_periodic_emit(output)
+    assert output == [2899]
+
+
+def test_monotonous_timestamps() -> None:
+    generator = WatermarkStrategy.for_monotonous_timestamps().create_generator()
+    assert isinstance(generator, AscendingTimestampsWatermarks)
+    generator.on_block([7])
+    assert generator.current() == 6
+
+
+def test_nothing_seen_is_the_lowest_watermark() -> None:
+    assert BoundedOutOfOrdernessWatermarks(Duration.of_days(1)).current() == MIN_WATERMARK
+    assert NoWatermarksGenerator().current() == MIN_WATERMARK
+    generator = BoundedOutOfOrdernessWatermarks(5)
+    generator.on_block([])
+    generator.on_block([MIN_WATERMARK])
+    assert generator.current() == MIN_WATERMARK
+
+
+@given(st.lists(st.lists(st.integers(MIN_WATERMARK, MAX_WATERMARK))), st.integers(0, 10**6))
+@settings(max_examples=50)
+def test_a_block_counts_like_its_records_and_survives_pickle(blocks: list[list[int]], delay: int) -> None:
+    by_block, by_record = BoundedOutOfOrdernessWatermarks(delay), BoundedOutOfOrdernessWatermarks(delay)
+    for block in blocks:
+        by_block = pickle.loads(pickle.dumps(by_block))
+        by_block.on_block(block)
+        for timestamp in block:
+            by_record.on_event(None, timestamp, Emitted())
+        assert by_block.current() == by_record.current() >= MIN_WATERMARK
+
+
+def test_no_watermarks_emits_nothing() -> None:
+    output = Emitted()
+    generator = WatermarkStrategy.no_watermarks().create_generator()
+    generator.on_event("e", 5, output)
+    generator.on_periodic_emit(output)
+    assert output == []
+
+
+def test_each_split_has_a_generator_of_its_own() -> None:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(1))
+    first, second = strategy.create_generator(), strategy.create_generator()
+    assert isinstance(first, BoundedOutOfOrdernessWatermarks) and isinstance(second, BoundedOutOfOrdernessWatermarks)
+    first.on_block([100])
+    assert second.current() == MIN_WATERMARK
+
+
+def test_own_generators() -> None:
+    output = Emitted()
+    generator = WatermarkStrategy.for_generator(Punctuated).create_generator()
+    generator.on_event("other", 5, output)
+    generator.on_event("mark", 6, output)
+    assert output == [6]
+    with pytest.raises(TypeError, match="for_generator expects a callable"):
+        WatermarkStrategy.for_generator(Punctuated())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="must be a WatermarkGenerator, got int"):
+        WatermarkStrategy.for_generator(int).create_generator()  # type: ignore[arg-type]
+
+
+def test_strategies_are_immutable() -> None:
+    plain = WatermarkStrategy.for_monotonous_timestamps()
+    full = (
+        plain.with_timestamp_assigner(lambda value, _: value + 1)
+        .with_idleness(Duration.of_seconds(3))
+        .with_watermark_alignment("group", Duration.of_millis(20), Duration.of_millis(5))
+    )
+    assert (plain.timestamp_assigner, plain.idle_timeout_ms, plain.alignment) == (None, None, None)
+    assert full.timestamp_assigner is not None and full.timestamp_assigner(1, 0) == 2
+    assert full.idle_timeout_ms == 3000
+    assert full.alignment is not None
+    assert (full.alignment.max_allowed_watermark_drift_ms, full.alignment.update_interval_ms) == (20, 5)
+    sent = cloudpickle.loads(cloudpickle.dumps(full))
+    assert sent.timestamp_assigner(1, 0) == 2
+
+
+def test_assigner_objects_become_callables() -> None:
+    strategy = WatermarkStrategy.no_watermarks().with_timestamp_assigner(FieldAssigner())
+    assert strategy.timestamp_assigner is not None and strategy.timestamp_assigner({"ts": "5"}, 0) == 5
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(-1)), "must not be negative"),
+        (lambda: WatermarkStrategy.no_watermarks().with_idleness(Duration.of_millis(0)), "at least one millisecond"),
+        (
+            lambda: WatermarkStrategy.no_watermarks().with_watermark_alignment("g", Duration.of_millis(-1)),
+            "a drift of 0 ms or more",
+        ),
+    ],
+)
+def test_wrong_settings_are_refused_at_once(call: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        call()
+
+
+def test_wrong_assigner_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match="expects a TimestampAssigner or a callable"):
+        WatermarkStrategy.no_watermarks().with_timestamp_assigner("ts")  # type: ignore[arg-type]
+
+
+def test_old_style_assigner() -> None:
+    strategy = AssignerWithPeriodicWatermarksWrapper(OldAssigner()).with_idleness(Duration.of_millis(1))
+    assert strategy.timestamp_assigner is not None and strategy.timestamp_assigner(99, 0) == 99
+    generator, output = strategy.create_generator(), Emitted()
+    generator.on_event(30, 30, output)
+    generator.on_periodic_emit(output)
+    assert output == [20]
+    with pytest.raises(TypeError, match="needs a method get_current_watermark"):
+        AssignerWithPeriodicWatermarksWrapper(FieldAssigner())
+
+
+@pytest.mark.parametrize("timestamp", [2**63, -(2**63) - 1])
+def test_watermarks_fit_in_64_bits(timestamp: int) -> None:
+    with pytest.raises(ValueError, match="64 bits"):
+        Watermark(timestamp)
