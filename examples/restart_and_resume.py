@@ -32,14 +32,8 @@ def job(folder: Path) -> StreamExecutionEnvironment:
     env.get_checkpoint_config().set_checkpoint_storage_dir(str(folder / "checkpoint"))
     env.set_restart_strategy(RestartStrategies.fixed_delay_restart(3, 100))
     numbers = DataGeneratorSource(lambda number: number, COUNT, RateLimiterStrategy.per_second(2_000))
-    counts = (
-        env.from_source(numbers, None, "numbers")
-        .map(FailOnce())
-        .map(lambda number: (number % 10, 1))
-        .key_by(0)
-        .sum(1)
-        .uid("counts")
-    )
+    ones = env.from_source(numbers, None, "numbers").map(FailOnce()).map(lambda number: (number % 10, 1))
+    counts = ones.key_by(0).sum(1).uid("counts")
     counts.sink_to(FileSink.json(folder / "counts"))
     return env
 

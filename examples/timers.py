@@ -11,6 +11,7 @@ from penstock.datastream import KeyedProcessFunction, RuntimeContext, StreamExec
 from penstock.datastream.state import ValueStateDescriptor
 
 TIMEOUT_MS = 60_000
+Visit = tuple[str, int, int]  # user, clicks, last click
 
 
 class Click(NamedTuple):
@@ -26,20 +27,21 @@ class CountWithTimeout(KeyedProcessFunction):
         visit = Types.TUPLE([Types.LONG(), Types.LONG()])
         self.visit = runtime_context.get_state(ValueStateDescriptor("clicks and last click", visit))
 
-    def process_element(self, click: Click, ctx: KeyedProcessFunction.Context) -> None:
-        clicks, last = self.visit.value() or (0, None)
-        if last is not None:
-            ctx.timer_service().delete_event_time_timer(last + TIMEOUT_MS)
-        ctx.timer_service().register_event_time_timer(click.at_ms + TIMEOUT_MS)
+    def process_element(self, click: Click, ctx: KeyedProcessFunction.Context) -> Iterator[Visit]:
+        clicks, last = self.visit.value() or (0, click.at_ms)
+        ctx.timer_service().delete_event_time_timer(last + TIMEOUT_MS)
+        if click.at_ms >= last + TIMEOUT_MS:  # watermarks come now and then: this click may be first to show the gap
+            yield click.user, clicks, last
+            clicks = 0
         self.visit.update((clicks + 1, click.at_ms))
+        ctx.timer_service().register_event_time_timer(click.at_ms + TIMEOUT_MS)
 
-    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[tuple[str, int, int]]:
-        clicks, last = self.visit.value()
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Visit]:
+        yield ctx.get_current_key(), *self.visit.value()
         self.visit.clear()
-        yield ctx.get_current_key(), clicks, last
 
 
-def main(clicks: Iterable[Click] = CLICKS) -> list[tuple[str, int, int]]:
+def main(clicks: Iterable[Click] = CLICKS) -> list[Visit]:
     env = StreamExecutionEnvironment.get_execution_environment()
     in_order = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda click, _: click.at_ms)
     visits = (

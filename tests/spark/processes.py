@@ -81,7 +81,7 @@ class ProcessGroup:
 
     def await_end(self) -> None:
         """See that whoever was left without a parent ends by itself."""
-        wait_until(lambda: not self.alive(), "no process of the job is left", 60)
+        wait_until(lambda: not self.alive(), "no process of the job is left", 120)
 
 
 class Program:

@@ -19,13 +19,6 @@ from tests.spark.processes import QUICK_JAVA, ProcessGroup, Program, command_of,
 SPARK_CLASS = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
 MASTER_ADDRESS = re.compile(r"spark://127\.0\.0\.1:\d+")
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
-CLUSTER_SETTINGS = {
-    "spark.executor.cores": "1",
-    "spark.executor.memory": "600m",
-    "spark.executor.extraJavaOptions": QUICK_JAVA,
-    # Many small batches, however slow or fast the machine is.
-    "penstock.batch.max-records": "150",
-}
 
 
 @contextmanager
@@ -66,6 +59,17 @@ def _start_daemon(group: ProcessGroup, kind: str, name: str, *arguments: str) ->
     )
 
 
+def cluster_settings(group: ProcessGroup) -> dict[str, str]:
+    """Small executors, and many small batches however slow or fast the machine is."""
+    return {
+        **spark_settings(group),
+        "spark.executor.cores": "1",
+        "spark.executor.memory": "600m",
+        "spark.executor.extraJavaOptions": f"-Djava.io.tmpdir={group.scratch} {QUICK_JAVA}",
+        "penstock.batch.max-records": "150",
+    }
+
+
 def executors(group: ProcessGroup) -> dict[int, psutil.Process]:
     """The living executors by process id."""
     return {process.pid: process for process in group.alive() if EXECUTOR in command_of(process)}
@@ -80,7 +84,7 @@ def placements(folder: Path) -> list[tuple[int, int, int]]:
 def run_with_dying_executors(folder: Path, *, count: int, kills: int) -> None:
     """Kill an executor that has just worked on state, so many times, and see the others take over."""
     with cluster(folder) as (group, address):
-        order = Order(str(folder), count, master=address, spark={**spark_settings(group), **CLUSTER_SETTINGS})
+        order = Order(str(folder), count, master=address, settings=cluster_settings(group))
         job = group.start(order.arguments(), "job", SPARK_LOCAL_IP="127.0.0.1")
         killed: dict[int, int] = {}
         for _ in range(kills):

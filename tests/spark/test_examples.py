@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pyarrow.dataset
 import pytest
@@ -33,7 +34,7 @@ def example(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lo
         sys.modules.pop(name, None)
 
 
-def json_lines(folder: Path) -> list[object]:
+def json_lines(folder: Path) -> list[Any]:
     return [json.loads(line) for path in folder.glob("part-*") for line in path.read_text().splitlines()]
 
 
@@ -42,7 +43,7 @@ def test_every_example_is_short_and_says_what_it_mirrors() -> None:
     assert len(small) == 8
     for path in small:
         text = path.read_text()
-        assert len(text.splitlines()) <= 65, path.name
+        assert len(text.splitlines()) <= 60, path.name
         assert "Mirrors" in text.split('"""')[1], path.name
 
 
@@ -64,12 +65,13 @@ def test_keyed_state_averages_every_two_values_of_a_key(example: LoadExample) ->
 
 
 def test_timers_end_a_visit_after_a_minute_without_clicks(example: LoadExample) -> None:
-    assert sorted(example("timers").main()) == [("ann", 2, 30_000), ("ann", 1, 95_000), ("bob", 1, 5_000), ("bob", 1, 70_000)]
+    visits = example("timers").main()
+    assert sorted(visits) == [("ann", 1, 95_000), ("ann", 2, 30_000), ("bob", 1, 5_000), ("bob", 1, 70_000)]
 
 
 def test_side_outputs_keep_what_cannot_be_used(example: LoadExample, tmp_path: Path) -> None:
     assert sorted(example("side_outputs").main(tmp_path)) == [19.8, 21.5, 22.0]
-    assert sorted(line["f0"] for line in json_lines(tmp_path)) == ["", "-400", "broken"]
+    assert sorted(json_lines(tmp_path)) == [["", "not a number"], ["-400", "colder than possible"], ["broken", "not a number"]]
 
 
 def test_event_time_puts_readings_in_order(example: LoadExample) -> None:
@@ -111,5 +113,5 @@ def test_spark_source_and_writer_keep_the_highest_reading(example: LoadExample, 
 def test_restart_and_resume_counts_every_number_once(example: LoadExample, tmp_path: Path) -> None:
     module = example("restart_and_resume")
     assert module.main(tmp_path) >= 1
-    counts = sorted((line["f0"], line["f1"]) for line in json_lines(tmp_path / "counts"))
-    assert counts == [(key, count) for key in range(10) for count in range(1, module.COUNT // 10 + 1)]
+    counts = sorted(json_lines(tmp_path / "counts"))
+    assert counts == [[key, count] for key in range(10) for count in range(1, module.COUNT // 10 + 1)]

@@ -9,25 +9,27 @@ import pytest
 
 from tests.spark.jobs import outcome
 from tests.spark.jobs.counters import Order
-from tests.spark.jobs.deaths import AFTER_SEAL, BEFORE_SEAL, DRIVER_MOMENTS, MID_PUBLISH
-from tests.spark.processes import ProcessGroup, process_group, spark_settings
+from tests.spark.jobs.deaths import AFTER_LAST_SEAL, AFTER_SEAL, BEFORE_SEAL, DRIVER_MOMENTS, MID_PUBLISH
+from tests.spark.processes import PATIENCE_SECONDS, ProcessGroup, process_group, spark_settings
 
-FROM_OUTSIDE = "from outside"
+AT_START, FROM_OUTSIDE = "at start", "from outside"
+PYTHON_ONLY = "python only"  # Java and the workers must notice by themselves that their driver is gone
+OUTSIDE_MOMENTS = (AT_START, FROM_OUTSIDE, PYTHON_ONLY)
 # Slow enough that no run comes to the end before it is killed; the last run has no limit.
-RECORDS_PER_SECOND = 150.0
+RECORDS_PER_SECOND = 100.0
 SIGKILLED = -9
 
 
 def run_with_kills(folder: Path, seed: int, moments: list[str], count: int) -> None:
-    """Start the job once for each moment, see it die there, and let a last run finish."""
+    """Start the job once for each moment, in random order, see it die there, and let a last run finish."""
     chance = random.Random(seed)
-    chance.shuffle(moments)
     with process_group(folder) as group:
-        for number, moment in enumerate(moments):
+        # The batch that ends the job comes last whatever the order, and its publication is left to the last run.
+        for number, moment in enumerate([*chance.sample(moments, len(moments)), AFTER_LAST_SEAL]):
             _run_until_killed(group, folder, count, moment, chance, f"run-{number}")
             assert not group.alive()
             outcome.assert_nothing_wrong_so_far(folder, count)
-        last = Order(str(folder), count, spark=spark_settings(group))
+        last = Order(str(folder), count, settings=spark_settings(group))
         group.start(last.arguments(), "last-run").finish()
         group.await_end()
     outcome.assert_exact(folder, count)
@@ -39,25 +41,27 @@ def _run_until_killed(
 ) -> None:
     begun_at = outcome.newest_seal(folder)
     passes = chance.randrange(3)
-    death = ("never", 0) if moment == FROM_OUTSIDE else (moment, passes)
-    order = Order(str(folder), count, RECORDS_PER_SECOND, driver_death=death, spark=spark_settings(group))
+    rate = None if moment == AFTER_LAST_SEAL else RECORDS_PER_SECOND
+    order = Order(str(folder), count, rate, driver_death=(moment, passes), settings=spark_settings(group))
     program = group.start(order.arguments(), name)
-    if moment == FROM_OUTSIDE:
-        program.wait_until(lambda: outcome.newest_seal(folder) >= begun_at + passes, f"{passes} batches")
-        assert program.runs_for(chance.uniform(0, 1.5)), program.tail()
+    if moment in OUTSIDE_MOMENTS:
+        wanted = begun_at + (0 if moment == AT_START else passes + 1)
+        program.wait_until(lambda: outcome.newest_seal(folder) >= wanted, f"version {wanted}")
+        assert program.runs_for(chance.uniform(0, 10 if moment == AT_START else 1.5)), program.tail()
+        program.process.kill()
+    if moment in (AT_START, FROM_OUTSIDE):
         group.kill()
-    else:
-        assert program.process.wait(300) == SIGKILLED, program.tail()
-        group.await_end()
+    assert program.process.wait(PATIENCE_SECONDS) == SIGKILLED, program.tail()
+    group.await_end()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_five_deaths_of_the_driver_lose_and_repeat_nothing(tmp_path: Path, seed: int) -> None:
-    moments = [BEFORE_SEAL, AFTER_SEAL, MID_PUBLISH, FROM_OUTSIDE, FROM_OUTSIDE]
-    run_with_kills(tmp_path, seed, moments, count=10_000)
+def test_six_deaths_of_the_driver_lose_and_repeat_nothing(tmp_path: Path, seed: int) -> None:
+    moments = [BEFORE_SEAL, AFTER_SEAL, MID_PUBLISH, FROM_OUTSIDE, PYTHON_ONLY]
+    run_with_kills(tmp_path, seed, moments, count=12_000)
 
 
 @pytest.mark.soak
-def test_twenty_six_deaths_of_the_driver_lose_and_repeat_nothing(tmp_path: Path, seed: int) -> None:
-    run_with_kills(tmp_path, seed, [*DRIVER_MOMENTS * 2, *[FROM_OUTSIDE] * 16], count=60_000)
+def test_twenty_seven_deaths_of_the_driver_lose_and_repeat_nothing(tmp_path: Path, seed: int) -> None:
+    run_with_kills(tmp_path, seed, [*DRIVER_MOMENTS * 2, *OUTSIDE_MOMENTS * 4, *[FROM_OUTSIDE] * 4], count=60_000)

@@ -10,10 +10,15 @@ import pytest
 
 from tests.spark.jobs import outcome
 from tests.spark.jobs.counters import Order
-from tests.spark.processes import Program, kill, process_group, spark_settings
+from tests.spark.processes import ProcessGroup, Program, kill, process_group, spark_settings
 
 # More retries than the default: on a slow machine several of the deaths may fall into one batch.
 MASTER = "local[2,8]"
+
+
+def settings_for(group: ProcessGroup, count: int) -> dict[str, str]:
+    """However slow the machine is: batches enough for every death to come."""
+    return {**spark_settings(group), "penstock.batch.max-records": str(count // 12)}
 
 
 def run_with_dying_workers(folder: Path, seed: int, *, count: int, rate: float, deadly: int, kills: int) -> None:
@@ -27,8 +32,7 @@ def run_with_dying_workers(folder: Path, seed: int, *, count: int, rate: float, 
             master=MASTER,
             worker_deaths={"staged": 1, "stored": 2},
             deadly_records=tuple(sorted(chance.sample(range(count // 2), deadly))),
-            # However slow the machine, there are batches enough for every death to come.
-            spark={**spark_settings(group), "penstock.batch.max-records": str(count // 12)},
+            settings=settings_for(group, count),
         )
         program = group.start(order.arguments(), "job")
         for _ in range(kills):
@@ -64,7 +68,7 @@ def test_many_killed_workers_cost_retries_only(tmp_path: Path, seed: int) -> Non
 @pytest.mark.timeout(600)
 def test_a_killed_source_reader_costs_a_restart_but_no_record(tmp_path: Path) -> None:
     with process_group(tmp_path) as group:
-        order = Order(str(tmp_path), 2_000, 250.0, spark=spark_settings(group))
+        order = Order(str(tmp_path), 2_000, 250.0, settings=settings_for(group, 2_000))
         program = group.start(order.arguments(), "job")
         program.wait_until(lambda: outcome.newest_seal(tmp_path) >= 1, "two batches")
         readers: list[psutil.Process] = program.processes("python_streaming_source_runner")

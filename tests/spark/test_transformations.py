@@ -246,7 +246,18 @@ def test_process_function_may_use_a_collector_and_sees_no_timestamp_where_none_w
 
 
 def test_keyed_functions_have_state_of_their_key_only(results: dict[str, list[Any]]) -> None:
-    assert sorted(results["keyed process"]) == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (1, 4), (2, 1), (2, 2), (2, 3)]
+    assert sorted(results["keyed process"]) == [
+        (0, 1),
+        (0, 2),
+        (0, 3),
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (1, 4),
+        (2, 1),
+        (2, 2),
+        (2, 3),
+    ]
     assert sorted(count for _, count in results["keyed map"]) == [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]
     assert sorted(results["keyed filter"]) == [1, 2]
     assert sorted(results["keyed flat_map"]) == sorted(NUMBERS * 2)

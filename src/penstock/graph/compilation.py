@@ -194,6 +194,7 @@ def _out_edge(edge: Edge, sender: _Draft, target: _Draft, number: int) -> OutEdg
         target_parallelism=sender.parallelism if target.is_driver else target.parallelism,
         target_max_parallelism=target.max_parallelism,
         to_driver=target.is_driver,
+        is_from_ephemeral=_is_ephemeral(sender),
     )
 
 
@@ -216,7 +217,7 @@ def _in_edge(edge: Edge, sender: _Draft, out: OutEdge) -> InEdge:
         input_index=edge.input_index,
         channels=_channels(sender),
         is_ephemeral=_is_ephemeral(sender),
-        is_pointwise=out.is_pointwise(_channels(sender)) and not _is_ephemeral(sender),
+        is_pointwise=out.is_pointwise(_channels(sender)),
     )
 
 

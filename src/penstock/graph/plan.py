@@ -43,10 +43,16 @@ class OutEdge:
     target_parallelism: int
     target_max_parallelism: int
     to_driver: bool
+    is_from_ephemeral: bool = False
 
     def is_pointwise(self, parallelism: int) -> bool:
-        """Whether sender i reaches only subtask i of the target."""
-        return self.partitioning.exchange is Exchange.FORWARD and parallelism == self.target_parallelism
+        """Whether sender i reaches only subtask i of the target.
+
+        Never so behind an ephemeral sender: its tasks are others in every batch, and the one that ends it, or tells
+        the time, must reach every subtask that any of them may have written to.
+        """
+        is_forward = self.partitioning.exchange is Exchange.FORWARD and not self.is_from_ephemeral
+        return is_forward and parallelism == self.target_parallelism
 
 
 @dataclass(frozen=True)

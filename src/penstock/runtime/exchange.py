@@ -104,7 +104,7 @@ class ExchangeWriter(ABC):
 
     def _send(self, target: int, values: list[Any], stamps: Timestamps, keys: list[Any] | None) -> None:
         """Send a block, in pieces where its records turn out to be large."""
-        payload = rows.encode_block(values, stamps, keys)
+        payload = self._encoded(values, stamps, keys)
         if len(payload) <= BLOCK_BYTES or len(values) == 1:
             self._emitter.send(self._edge, target, rows.DATA, payload)
             return
@@ -116,6 +116,13 @@ class ExchangeWriter(ABC):
                 None if stamps is None else stamps[part],
                 None if keys is None else keys[part],
             )
+
+    def _encoded(self, values: list[Any], stamps: Timestamps, keys: list[Any] | None) -> bytes:
+        try:
+            return rows.encode_block(values, stamps, keys)
+        except Exception as error:
+            record = next((value for value in values if not rows.can_travel(value)), None)
+            raise self._failure(error, "sending a record, which must be possible to pickle", record) from None
 
     def _drop(self, target: int) -> None:
         self._values[target] = []

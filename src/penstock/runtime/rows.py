@@ -84,6 +84,15 @@ def dumps(value: Any) -> bytes:
         return bytes(cloudpickle.dumps(value, 5))
 
 
+def can_travel(value: Any) -> bool:
+    """Whether a value can be pickled at all."""
+    try:
+        dumps(value)
+    except Exception:
+        return False
+    return True
+
+
 def encode_watermark(watermark: int) -> bytes:
     """Payload of a watermark row."""
     return _INT64.pack(watermark)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.graph.plan import Vertex
@@ -22,8 +22,9 @@ from penstock.runtime.report import Report, SubtaskEntry
 from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.valve import InputValve, combine
 from penstock.state.keyed import KeyedStateBackend
+from penstock.state.store import OrderedStore
 from penstock.state.timers import InternalTimers
-from penstock.state.versions import SubtaskState
+from penstock.state.versions import StateVersion
 
 END_SEQ = 1 << 40
 """First sequence number of a task that ends a source: behind all data of the same batch."""
@@ -43,6 +44,18 @@ class TaskSettings:
     is_batch_mode: bool = False
 
 
+class OpenedState(Protocol):
+    """Keyed state opened at a version, to be committed as the next one or aborted."""
+
+    store: OrderedStore
+
+    def commit(self) -> StateVersion:
+        """Make what was written the next version."""
+
+    def abort(self) -> None:
+        """Forget what was written."""
+
+
 class Subtask:
     """Runs one subtask. Made once in a worker process and used for every batch that lands there.
 
@@ -55,7 +68,7 @@ class Subtask:
         self._clock = clock
         self._rows: list[ExchangeRow] = []
         self._emitter = RowEmitter(vertex.id, subtask, self._keep)
-        self._state: SubtaskState | None = None
+        self._state: OpenedState | None = None
         self._valves: list[InputValve] = []
         self._watermark = MIN_WATERMARK
         self._is_idle = False
@@ -116,7 +129,7 @@ class Subtask:
         version: int,
         attempt: str,
         entry: SubtaskEntry,
-        open_state: Callable[[], SubtaskState],
+        open_state: Callable[[], OpenedState],
         *,
         ephemeral: dict[int, set[int]] | None = None,
         first_seq: int = 0,
@@ -137,10 +150,12 @@ class Subtask:
             operator.output.records_out = operator.output.side_records_out = 0
             operator.begin_batch(version, attempt, inline["operators"].get(context.uid))
 
-    def _begin_inputs(self, valves: list[InputValve] | None, entry: SubtaskEntry) -> None:
+    def _begin_inputs(self, plain: list[Any] | None, entry: SubtaskEntry) -> None:
         self._has_ended = entry.has_ended
         self._watermark = entry.watermark
-        if valves is None:
+        if plain is not None:
+            valves = [InputValve.from_plain(each) for each in plain]
+        else:
             indexes = sorted({edge.input_index for edge in self.vertex.inputs})
             valves = [
                 InputValve.for_edges([e for e in self.vertex.inputs if e.input_index == index], self.subtask)
@@ -152,7 +167,7 @@ class Subtask:
             if edge.is_ephemeral:
                 self._valves[edge.input_index].begin_batch(edge.sender, self._ephemeral.get(edge.source, set()))
 
-    def _begin_state(self, version: int, open_state: Callable[[], SubtaskState]) -> None:
+    def _begin_state(self, version: int, open_state: Callable[[], OpenedState]) -> None:
         if not any(context.backend is not None for context in self._contexts):
             return
         self._state = open_state()
@@ -261,7 +276,7 @@ class Subtask:
         pairs = list(zip(self._operators, self._contexts, strict=True))
         return rows.dumps(
             {
-                "valves": self._valves or None,
+                "valves": [valve.to_plain() for valve in self._valves] or None,
                 "operators": {context.uid: operator.snapshot() for operator, context in pairs},
                 "watermarks": {context.uid: operator.watermark for operator, context in pairs},
             }

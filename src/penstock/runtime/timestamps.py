@@ -116,7 +116,7 @@ class WatermarkSource:
         except Exception as error:
             record = current_record(values, consumed)
             raise self._operator.failure(error, "in the timestamp assigner", record) from None
-        if set(map(type, stamps)) == {int} and MIN_WATERMARK <= min(stamps) and max(stamps) <= MAX_WATERMARK:
+        if set(map(type, stamps)) == {int} and min(stamps) >= MIN_WATERMARK and max(stamps) <= MAX_WATERMARK:
             return stamps
         return [self._whole(stamp, value) for stamp, value in zip(stamps, values, strict=True)]
 
@@ -128,7 +128,9 @@ class WatermarkSource:
                 return whole
             raise TypeError
         except (TypeError, ValueError, OverflowError):
-            wrong = TypeError(f"the timestamp assigner returned {stamp!r}; it must return whole milliseconds in 64 bits")
+            wrong = TypeError(
+                f"the timestamp assigner returned {stamp!r}; it must return whole milliseconds in 64 bits"
+            )
             raise self._operator.failure(wrong, "in the timestamp assigner", value) from None
 
     def _offer_one_by_one(self, values: list[Any], stamps: Timestamps) -> None:

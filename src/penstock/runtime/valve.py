@@ -6,6 +6,7 @@ Owns channel bookkeeping only; when a watermark makes something fire is the oper
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.graph.plan import InEdge
@@ -26,6 +27,9 @@ class ChannelState:
     has_ended: bool = False
 
 
+Plain = tuple[list[tuple[Any, ...]], int, bool]
+
+
 @dataclass
 class InputValve:
     """The channels of one input of a vertex, by sender and subtask."""
@@ -42,6 +46,20 @@ class InputValve:
             for number in _channel_numbers(edge, subtask):
                 valve.channels[edge.sender, number] = ChannelState()
         return valve
+
+    @classmethod
+    def from_plain(cls, plain: Plain) -> InputValve:
+        """The valve that `to_plain` described."""
+        channels, watermark, is_idle = plain
+        return cls({(sender, number): ChannelState(*state) for sender, number, *state in channels}, watermark, is_idle)
+
+    def to_plain(self) -> Plain:
+        """The valve as plain data, for the checkpoint: it must be readable by later versions of this class."""
+        channels = [
+            (sender, number, state.watermark, state.is_idle, state.has_ended)
+            for (sender, number), state in self.channels.items()
+        ]
+        return channels, self.watermark, self.is_idle
 
     def begin_batch(self, sender: Sender, subtasks: set[int]) -> None:
         """An ephemeral sender shows up with these subtasks in this batch; each starts where all had got to."""

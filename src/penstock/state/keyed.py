@@ -3,17 +3,19 @@
 Owns the row layout below and the moment when cached objects reach the store; the store and its versions belong to
 the caller, who binds one for each batch. Rows (op: 2 bytes, numbers big-endian):
 
-    meta        00 op 's' name              -> kind (1) state id (2)
+    meta        00 op 's' name              -> kind (1) state id (4)
                 00 op 'e'                   -> last epoch that list rows were written in (8)
-    keyed       01 op group (2) state id (2) key namespace suffix
+    keyed       01 op group (2) state id (4) key namespace suffix
     timers      02 op ...                   see `penstock.state.timers`
 
+A state's id is a hash of its name, the same in every subtask, so that rows can be dealt out anew.
 Key and namespace are self-delimited (`penstock.state.keys`). The suffix is empty for value, reducing and aggregating
 state, the encoded map key for map state, and epoch (8) counter (4) for list state.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Iterator
 from typing import Any, Protocol, TypeVar
 
@@ -30,7 +32,7 @@ VOID_NAMESPACE = b""
 _VOID_CODE = encode_key(VOID_NAMESPACE)
 _META = b"\x00"
 _KEYED = b"\x01"
-_HEAD_BYTES = 7  # up to the key: row type, operator, group, state id
+_HEAD_BYTES = 9  # up to the key: row type, operator, group, state id
 _KINDS = ("value", "list", "map", "reducing", "aggregating")
 
 KeyedState = KeyedValueState | KeyedListState | KeyedMapState | KeyedReducingState | KeyedAggregatingState
@@ -201,6 +203,14 @@ class KeyedStateBackend:
         if self._store is not None:
             part.bind()
 
+    def state(self, name: str) -> KeyedState:
+        """Return the state of a name that was asked for before."""
+        found = self._states.get(name)
+        if found is None:
+            known = ", ".join(sorted(self._states)) or "none"
+            raise StateError(f"There is no state {name!r}; states of this operator: {known}.")
+        return found
+
     def keys(self, state_name: str, namespace: bytes = VOID_NAMESPACE) -> Iterator[Any]:
         """Iterate over all keys that have something in a state; the state may be changed meanwhile.
 
@@ -313,7 +323,10 @@ class KeyedStateBackend:
         }
 
     def _new_id(self, name: str) -> bytes:
-        state_id = len(self._ids).to_bytes(2, "big")
+        state_id = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[:4]
+        for other, (_, held) in self._ids.items():
+            if held == state_id:
+                raise StateError(f"State names {name!r} and {other!r} happen to have one id: rename one of them.")
         kind = self._states[name].kind
         row = _META + self._operator + b"s" + name.encode("utf-8", "surrogatepass")
         self.store.put(row, bytes([_KINDS.index(kind)]) + state_id)

@@ -119,3 +119,16 @@ def test_two_scans_at_once_do_not_disturb_each_other(kind: str) -> None:
 def test_prefix_end_bounds_exactly_the_keys_with_the_prefix(prefix: bytes, key: bytes) -> None:
     end = prefix_end(prefix)
     assert key.startswith(prefix) == (key >= prefix and (end is None or key < end))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_key_deleted_and_put_again_between_scans_is_there_once(kind: str) -> None:
+    with open_store(kind) as store:
+        for value in (b"1", b"2"):
+            store.put(b"k", value)
+            assert list(store.scan(b"")) == [(b"k", value)]
+            store.delete(b"k")
+            store.put(b"k", value)
+            assert list(store.scan(b"")) == [(b"k", value)]
+            store.delete(b"k")
+        assert list(store.scan(b"")) == []

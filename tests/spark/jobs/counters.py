@@ -39,7 +39,7 @@ class Order:
     driver_death: tuple[str, int] = ("never", 0)
     worker_deaths: dict[str, int] = field(default_factory=dict)
     deadly_records: tuple[int, ...] = ()
-    spark: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
 
     def path(self, name: str) -> str:
         """A path in the job's folder."""
@@ -80,7 +80,7 @@ class Count(KeyedProcessFunction):
         if number in self._deadly and deaths.claim(self._notes, f"died-record-{number}"):
             deaths.die()
         if count % counting.MILESTONE == 0:
-            yield MILESTONES, counting.milestone(key, count, list(self._recent.get()))
+            yield MILESTONES, counting.milestone(key, count, list(self._recent.get() or ()))
             self._recent.clear()
         start = time_ms // counting.PERIOD_MS * counting.PERIOD_MS
         self._totals.put(start, (self._totals.get(start) or 0) + amount)
@@ -90,7 +90,7 @@ class Count(KeyedProcessFunction):
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Any]:
         """A period is over."""
         start = timestamp + 1 - counting.PERIOD_MS
-        yield counting.period(ctx.get_current_key(), start, self._totals.get(start))
+        yield counting.period(ctx.get_current_key(), start, self._totals.get(start) or 0)
         self._totals.remove(start)
 
 
@@ -116,7 +116,7 @@ def build(order: Order) -> StreamExecutionEnvironment:
 
 def _configuration(order: Order) -> Configuration:
     configuration = Configuration()
-    for key, value in {"spark.master": order.master, **order.spark}.items():
+    for key, value in {"spark.master": order.master, **order.settings}.items():
         configuration.set_string(key, value)
     return configuration
 

@@ -20,6 +20,7 @@ from penstock.connectors.sink import Committer, SinkContext, SinkWriter
 from penstock.datastream.connectors.file_system import FileSink
 
 BEFORE_SEAL, TORN_SEAL, AFTER_SEAL = "before-seal", "torn-seal", "after-seal"
+AFTER_LAST_SEAL = "after-last-seal"  # that of the batch in which all input ends
 MID_PUBLISH, AFTER_PUBLISH = "mid-publish", "after-publish"
 DRIVER_MOMENTS = (BEFORE_SEAL, TORN_SEAL, AFTER_SEAL, MID_PUBLISH, AFTER_PUBLISH)
 
@@ -145,8 +146,13 @@ def let_seals_die(moment: str, after: int) -> None:
     countdown = _Countdown(after)
     write_seal = CheckpointDirectory.write_seal
 
+    def is_now(seal: Seal) -> bool:
+        if moment == AFTER_LAST_SEAL:
+            return all(entry.has_ended for entry in seal.entries.values())
+        return countdown.is_over()
+
     def write_and_die(directory: CheckpointDirectory, seal: Seal) -> None:
-        if not countdown.is_over():
+        if not is_now(seal):
             return write_seal(directory, seal)
         if moment == BEFORE_SEAL:
             die_with_children()
@@ -155,7 +161,7 @@ def let_seals_die(moment: str, after: int) -> None:
         write_seal(directory, seal)
         die_with_children()
 
-    if moment in (BEFORE_SEAL, TORN_SEAL, AFTER_SEAL):
+    if moment in (BEFORE_SEAL, TORN_SEAL, AFTER_SEAL, AFTER_LAST_SEAL):
         CheckpointDirectory.write_seal = write_and_die  # type: ignore[method-assign]
 
 

@@ -1,4 +1,4 @@
-"""A job's plan run level by level in this process, batch by batch, with no engine: for tests of what batches must not change.
+"""A job's plan run level by level in this process, batch by batch, without an engine.
 
 Owns the carrying of rows between subtasks and the choice of where batches end; everything else is the runtime's.
 """

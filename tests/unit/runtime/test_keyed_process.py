@@ -234,7 +234,7 @@ def test_a_failing_timer_names_domain_key_and_time(tmp_path: Path) -> None:
     rig = Rig(tmp_path, KeyedProcessOperator(FailingTimer()), key=key_of)
     rig.process(("a", 1))
     rig.take()
-    with pytest.raises(OperatorFailure, match="gone[\\s\\S]*in the event_time timer of key 'a' at 7"):
+    with pytest.raises(OperatorFailure, match=r"gone[\s\S]*in the event_time timer of key 'a' at 7"):
         rig.watermark(7)
     assert rig.take() == []
 

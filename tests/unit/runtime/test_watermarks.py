@@ -1,4 +1,4 @@
-"""Timestamps and watermarks from strategies, in sources and in the middle of a stream: pace, cuts, idleness, batches."""
+"""Timestamps and watermarks in sources and in the middle of a stream: pace, cuts, idleness, batches."""
 
 from __future__ import annotations
 
@@ -116,7 +116,9 @@ def test_without_an_assigner_timestamps_stay(tmp_path: Path) -> None:
 
 
 def test_an_assigner_is_told_the_old_timestamp_or_the_minimum(tmp_path: Path) -> None:
-    seen = WatermarkStrategy.no_watermarks().with_timestamp_assigner(lambda value, old: 1 if old == MIN_WATERMARK else old)
+    seen = WatermarkStrategy.no_watermarks().with_timestamp_assigner(
+        lambda value, old: 1 if old == MIN_WATERMARK else old
+    )
     rig = Rig(tmp_path, WatermarkOperator(seen))
     rig.process("x", "y", at=[4, None])
     rig.process("z")
@@ -255,7 +257,9 @@ def test_one_idle_channel_does_not_stall_the_operator(tmp_path: Path) -> None:
 # Sources
 
 
-def source(values: list[int], strategy: WatermarkStrategy | None = MONOTONOUS, **settings: Any) -> Callable[[Path], Rig]:
+def source(
+    values: list[int], strategy: WatermarkStrategy | None = MONOTONOUS, **settings: Any
+) -> Callable[[Path], Rig]:
     return lambda path: Rig(path, SourceOperator(CollectionSource(values), strategy), MapOperator(str), **settings)
 
 

@@ -416,3 +416,49 @@ def test_keys_may_be_changed_while_they_are_gone_over(max_parallelism: int) -> N
     assert sorted(backend.keys("other")) == list(range(200))
     assert list(backend.keys("unknown")) == []
     assert backend.count_entries() == 200
+
+
+def test_change_in_place_without_update_is_kept() -> None:
+    states = Operator()
+    states.backend.set_key("k")
+    states.value.update([1])
+    states.map.put("m", [1])
+    states.list.add([1])
+    for number in (2, 3):
+        states.next_batch()
+        states.backend.set_key("k")
+        states.value.value().append(number)
+        states.map.get("m").append(number)
+        states.list.get()[0].append(number)
+    states.next_batch()
+    states.backend.set_key("k")
+    assert (states.value.value(), states.map.get("m"), states.list.get()) == ([1, 2, 3], [1, 2, 3], [[1, 2, 3]])
+
+
+def test_written_but_still_cached_objects_stay_right() -> None:
+    states = Operator()
+    states.backend.set_key("k")
+    states.value.update([1])
+    assert states.list.get() == []
+    states.list.add(1)
+    states.map.put("m", 1)
+    states.backend.write()
+    states.value.value().append(2)
+    states.list.add(2)
+    states.map.put("m", 2)
+    assert states.list.get() == [1, 2]
+    states.next_batch()
+    states.backend.set_key("k")
+    assert (states.value.value(), states.list.get(), states.map.get("m")) == ([1, 2], [1, 2], 2)
+
+
+def test_going_over_a_map_sees_entries_not_written_yet() -> None:
+    states = Operator()
+    states.backend.set_key("k")
+    states.map.put_all({"a": 1, "b": 1, "c": 1})
+    states.next_batch()
+    states.backend.set_key("k")
+    states.map.put("a", 2)
+    states.map.remove("b")
+    states.map.put("d", 2)
+    assert list(states.map.items()) == [("a", 2), ("c", 1), ("d", 2)]

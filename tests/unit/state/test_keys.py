@@ -6,7 +6,7 @@ import enum
 import math
 from collections import Counter, OrderedDict, namedtuple
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
@@ -307,3 +307,20 @@ def test_unknown_tag_trailing_bytes_and_lost_class_are_refused() -> None:
 )
 def test_keeps_type(key: Any, kept: bool) -> None:
     assert keeps_type(key) is kept
+
+
+class TwiceAnHour(tzinfo):
+    """A zone whose offset depends on `fold` alone, as in the hour a clock is set back."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta:
+        return timedelta(hours=1 if moment is not None and moment.fold else 2)
+
+    def dst(self, moment: datetime | None) -> timedelta:
+        return timedelta(0)
+
+
+def test_repeated_hour_of_one_zone_is_one_key_as_it_is_equal() -> None:
+    early = datetime(2024, 10, 27, 2, 30, tzinfo=TwiceAnHour())
+    late = early.replace(fold=1)
+    assert early == late
+    assert encode_key(early) == encode_key(late)

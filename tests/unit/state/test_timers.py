@@ -199,3 +199,14 @@ def test_impossible_timestamp_is_refused(timestamp: Any) -> None:
 def test_timer_without_key_is_refused() -> None:
     with pytest.raises(StateError, match="without a current key"):
         Harness().timers.register(EVENT, 1)
+
+
+def test_deleting_the_first_timer_moves_the_next_timestamp() -> None:
+    harness = Harness()
+    harness.register("a", 1)
+    harness.register("b", 2)
+    assert harness.timers.next_timestamp(EVENT) == 1
+    harness.delete("a", 1)
+    assert harness.timers.next_timestamp(EVENT) == 2
+    harness.delete("b", 2)
+    assert harness.timers.next_timestamp(EVENT) is None

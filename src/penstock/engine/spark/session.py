@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
 import sysconfig
 import tempfile
@@ -84,7 +86,10 @@ def _master(settings: JobSettings) -> str:
 def _package_archive() -> str:
     """Penstock itself as a zip, for executors that do not have it installed."""
     package = Path(__file__).resolve().parents[2]
-    target = Path(tempfile.mkdtemp(prefix="penstock-package-")) / "penstock.zip"
+    folder = tempfile.mkdtemp(prefix="penstock-package-")
+    # Executors may ask for it as long as the driver lives.
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    target = Path(folder) / "penstock.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(package.rglob("*.py")):
             archive.write(path, path.relative_to(package.parent))

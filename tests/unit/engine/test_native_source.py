@@ -1,0 +1,186 @@
+"""How far the reader of Penstock's own sources lets a batch go, and what it tells the tasks to do."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+from penstock.connectors.collection import CollectionSource
+from penstock.connectors.source import SplitSource
+from penstock.engine.spark import native_source
+from penstock.engine.spark.control import Control, ControlReader, ControlState, SourceList, SplitVertex
+from penstock.engine.spark.native_source import PenstockReader
+
+LIMIT = ReadAllAvailable()
+
+
+class Endless(SplitSource):
+    def is_bounded(self) -> bool:
+        return False
+
+    def split_count(self, parallelism: int) -> int:
+        return 2
+
+    def split_end(self, split: int, split_count: int) -> int | None:
+        return None
+
+    def read(self, split: int, split_count: int, start: int, stop: int) -> Any:
+        raise AssertionError("the reader names ranges only")
+
+
+class Shrinking(Endless):
+    def available(self, split: int, split_count: int, position: int, elapsed_ms: int, limit: int) -> int:
+        return position - 5
+
+
+@pytest.fixture
+def controls() -> Iterator[list[Control]]:
+    made: list[Control] = []
+    yield made
+    for control in made:
+        control.remove()
+
+
+class Sources:
+    """A control and its reader, with the offset that the last batch came to."""
+
+    def __init__(self, made: list[Control], splits: dict[int, SplitVertex], frames: dict[int, bool], limit: int) -> None:
+        self.control = Control(SourceList(splits, frames, limit), (), cloudpickle.dumps({}))
+        made.append(self.control)
+        self.reader = PenstockReader(self.control.directory)
+        self.offset = self.reader.initialOffset()
+
+    def batch(self) -> list[tuple[int, int, int, int, bool]]:
+        """Run the next batch and return its tasks; an empty list if there is nothing to do."""
+        end = json.loads(json.dumps(self.reader.latestOffset(self.offset, LIMIT)))
+        start, self.offset = self.offset, end
+        tasks = [pickle.loads(part.value) for part in self.reader.partitions(start, end)] if start != end else []
+        return [tuple(task.values()) for task in tasks]  # type: ignore[misc]
+
+
+def collection(size: int) -> SplitVertex:
+    return SplitVertex(CollectionSource(list(range(size))), 1, False)
+
+
+def test_batches_take_at_most_the_limit_and_the_last_one_ends_the_split(controls: list[Control]) -> None:
+    sources = Sources(controls, {4: collection(7)}, {}, 3)
+    assert [sources.batch() for _ in range(4)] == [[(4, 0, 0, 3, False)], [(4, 0, 3, 6, False)], [(4, 0, 6, 7, True)], []]
+
+
+def test_the_limit_is_shared_by_all_splits_but_each_gets_on(controls: list[Control]) -> None:
+    splits = {1: collection(10), 2: SplitVertex(Endless(), 2, False)}
+    assert [stop for _, _, _, stop, _ in Sources(controls, splits, {}, 9).batch()] == [3, 3, 3]
+    assert [stop for _, _, _, stop, _ in Sources(controls, splits, {}, 1).batch()] == [1, 1, 1]
+
+
+def test_an_empty_collection_ends_in_the_first_batch_and_only_there(controls: list[Control]) -> None:
+    sources = Sources(controls, {4: collection(0)}, {}, 3)
+    assert sources.batch() == [(4, 0, 0, 0, True)]
+    assert sources.batch() == []
+
+
+def test_a_job_of_frames_only_has_a_first_batch_too(controls: list[Control]) -> None:
+    sources = Sources(controls, {}, {3: False}, 3)
+    assert sources.batch() == [()]
+    assert sources.batch() == []
+
+
+def test_a_position_never_goes_back(controls: list[Control]) -> None:
+    sources = Sources(controls, {1: SplitVertex(Shrinking(), 2, False)}, {}, 9)
+    assert sources.offset["positions"] == {"1": [0, 0]}
+    sources.batch()
+    assert sources.offset["positions"] == {"1": [0, 0]}
+
+
+def test_drain_ends_every_source_where_it_is_once(controls: list[Control]) -> None:
+    sources = Sources(controls, {1: SplitVertex(Endless(), 2, False), 2: collection(2)}, {3: False}, 6)
+    assert sources.batch() == [(1, 0, 0, 2, False), (1, 1, 0, 2, False), (2, 0, 0, 2, True)]
+    sources.control.drain()
+    assert sources.batch() == [(1, 0, 2, 2, True), (1, 1, 2, 2, True), (3, 0, 0, 0, True)]
+    assert sources.batch() == []
+
+
+def test_the_end_of_a_frame_is_told_once(controls: list[Control]) -> None:
+    sources = Sources(controls, {}, {3: False, 5: False}, 6)
+    sources.batch()
+    sources.control.end_frame(3)
+    sources.control.end_frame(3)
+    assert sources.batch() == [(3, 0, 0, 0, True)]
+    assert sources.batch() == []
+    sources.control.end_frame(5)
+    assert sources.batch() == [(5, 0, 0, 0, True)]
+
+
+def test_ticks_come_when_due_and_poke_sources_that_watch_for_idleness(
+    controls: list[Control], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_ms = 1_000
+    monkeypatch.setattr(native_source.time, "time_ns", lambda: now_ms * 1_000_000)
+    watched = SplitVertex(CollectionSource([]), 1, True)
+    still = SplitVertex(Endless(), 2, True)
+    monkeypatch.setattr(Endless, "available", lambda self, split, count, position, elapsed, limit: position)
+    sources = Sources(controls, {1: watched, 2: still}, {3: True, 4: False}, 6)
+    assert sources.batch() == [(1, 0, 0, 0, True)]
+    sources.control.wake_at(1_001)
+    assert sources.batch() == []
+    now_ms = 1_001
+    assert sources.batch() == [(2, 0, 0, 0, False), (2, 1, 0, 0, False), (3, 0, 0, 0, False)]
+    sources.control.wake_at(None)
+    assert sources.batch() == []
+
+
+def test_a_tick_that_pokes_nobody_still_makes_a_batch(controls: list[Control]) -> None:
+    sources = Sources(controls, {4: collection(0)}, {}, 3)
+    sources.batch()
+    sources.control.wake_at(0)
+    assert sources.batch() == [()]
+
+
+def test_the_same_offsets_give_the_same_tasks_in_another_process(controls: list[Control]) -> None:
+    sources = Sources(controls, {4: collection(7)}, {}, 3)
+    start = sources.offset
+    sources.batch()
+    again = PenstockReader(sources.control.directory)
+    assert [pickle.loads(part.value)["stop"] for part in again.partitions(start, sources.offset)] == [3]
+
+
+def test_the_search_path_of_the_driver_reaches_the_reader(controls: list[Control], tmp_path: Path) -> None:
+    control = Control(SourceList({}, {}, 1), (str(tmp_path),), cloudpickle.dumps({}))
+    controls.append(control)
+    try:
+        PenstockReader(control.directory).initialOffset()
+        assert str(tmp_path) in sys.path
+    finally:
+        sys.path.remove(str(tmp_path))
+
+
+def test_rows_carry_the_description_through_arrow(controls: list[Control]) -> None:
+    sources = Sources(controls, {4: collection(2)}, {}, 3)
+    part = sources.reader.partitions(sources.offset, sources.reader.latestOffset(sources.offset, LIMIT))[0]
+    table = next(iter(sources.reader.read(part)))
+    assert pickle.loads(table.column(0).to_pylist()[0])["vertex"] == 4
+
+
+def test_what_the_driver_says_is_what_the_reader_sees(controls: list[Control]) -> None:
+    control = Control(SourceList({}, {}, 1), (), cloudpickle.dumps({}))
+    controls.append(control)
+    reader = ControlReader(control.directory)
+    assert reader.state() == ControlState()
+    for change in (lambda: control.wake_at(5), lambda: control.end_frame(2), control.drain, lambda: control.wake_at(None)):
+        change()
+        assert reader.state() == control.state
+    assert reader.state() == ControlState(is_draining=True, ended=(2,), due_ms=None)
+
+
+def test_removing_leaves_nothing(controls: list[Control]) -> None:
+    control = Control(SourceList({}, {}, 1), (), cloudpickle.dumps({}))
+    control.remove()
+    assert not Path(control.directory).exists()
