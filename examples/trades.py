@@ -226,6 +226,7 @@ def main(output: Path, count: int = 36_000, per_second: float | None = 3_000) ->
     configuration = Configuration()
     # Watermarks follow the records here, so that what is late does not depend on how fast this machine is.
     configuration.set_integer("pipeline.watermark-every-records", 200)
+    configuration.set_integer("penstock.batch.max-records", 3_000)  # small batches, so that there is something to see
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
     alerts: list[Quiet] = []
     began = time.monotonic()
@@ -253,5 +254,9 @@ if __name__ == "__main__":
     parser.add_argument("--count", type=int, default=36_000, help="number of trades (default: 36000, one hour)")
     parser.add_argument("--rate", type=float, default=3_000, help="trades a second; 0: as fast as possible")
     args = parser.parse_args()
+    if args.count < 1 or args.rate < 0:
+        parser.error("--count must be 1 or more, --rate 0 or more")
+    if args.output and args.output.exists() and any(args.output.iterdir()):
+        parser.error(f"{args.output} is not empty, and what is there would be taken for this run's: choose another")
     folder = args.output or Path(tempfile.mkdtemp(prefix="penstock-trades-"))
     raise SystemExit(0 if main(folder, args.count, args.rate or None) else 1)

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 BARS = "▁▂▃▄▅▆▇█"
-MINUTES_SHOWN = 20
+MINUTES_SHOWN = 18
 
 
 @dataclass
@@ -39,6 +39,7 @@ class TradesView:
         self._lines = {symbol: SymbolLine() for symbol in symbols}
         self._opening_ms, self._closing_ms = opening_ms, closing_ms
         self._now_ms = opening_ms
+        self._alerts = 0
         self._spinner = Spinner("dots", " the first batch starts the Python workers", style="cyan")
         self._live = Live(console=self._console, get_renderable=self._render, refresh_per_second=8)
 
@@ -66,6 +67,7 @@ class TradesView:
     def on_quiet(self, symbol: str, since_ms: int) -> None:
         """A symbol has not traded for a while."""
         self._lines[symbol].quiet_since_ms = since_ms
+        self._alerts += 1
 
     def on_late(self, symbol: str) -> None:
         """A trade came after its minute was closed."""
@@ -90,8 +92,9 @@ class TradesView:
         row = Table.grid(padding=(0, 1))
         trades = sum(line.trades for line in self._lines.values())
         late = sum(line.late for line in self._lines.values())
-        bar = ProgressBar(total=self._closing_ms - self._opening_ms, completed=self._now_ms - self._opening_ms, width=30)
-        counts = f"{trades:,} trades in closed minutes · {late:,} late"
+        done, whole = self._now_ms - self._opening_ms, self._closing_ms - self._opening_ms
+        bar = ProgressBar(whole, done, width=24, complete_style="cyan", finished_style="green")
+        counts = f"{trades:,} trades summed · {late:,} late · {self._alerts:,} alerts"
         row.add_row(Text(f" {_clock(self._now_ms)}", "bold cyan"), bar, Text(counts, "dim"))
         return row
 
@@ -105,7 +108,7 @@ class TradesView:
         table.add_column("state", width=19)
         for symbol, line in self._lines.items():
             late = f"{line.late:,}" if line.late else ""
-            money = f"{line.cents / 100:,.0f}"
+            money = f"{line.cents / 100_000:,.0f} k"
             table.add_row(symbol, f"{line.trades:,}", money, late, _sparkline(line.recent), _state(line))
         return table
 

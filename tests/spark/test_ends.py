@@ -21,7 +21,6 @@ from penstock.datastream.connectors.file_system import BucketAssigner, FileSink,
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from tests.spark.collecting import collect_all
 from tests.spark.conftest import NewEnvironment
-from tests.spark.waiting import wait_until
 
 
 def write_at_once(path: Path, text: str) -> None:

@@ -71,7 +71,11 @@ def test_timers_end_a_visit_after_a_minute_without_clicks(example: LoadExample) 
 
 def test_side_outputs_keep_what_cannot_be_used(example: LoadExample, tmp_path: Path) -> None:
     assert sorted(example("side_outputs").main(tmp_path)) == [19.8, 21.5, 22.0]
-    assert sorted(json_lines(tmp_path)) == [["", "not a number"], ["-400", "colder than possible"], ["broken", "not a number"]]
+    assert sorted(json_lines(tmp_path)) == [
+        ["", "not a number"],
+        ["-400", "colder than possible"],
+        ["broken", "not a number"],
+    ]
 
 
 def test_event_time_puts_readings_in_order(example: LoadExample) -> None:

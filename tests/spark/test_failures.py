@@ -186,7 +186,7 @@ def test_key_that_cannot_be_encoded_is_refused_before_the_start_behind_a_collect
 ) -> None:
     environment = new_environment(1, checkpoint="untouched")
     environment.from_collection([1, 2]).key_by(lambda value: Unencodable()).map(lambda value: value).print()
-    with pytest.raises(GraphError, match="Collection Source.*record 1.*Unencodable"):
+    with pytest.raises(GraphError, match=r"Collection Source.*record 1.*Unencodable"):
         environment.execute()
     assert not (tmp_path / "untouched").exists()
 
@@ -195,7 +195,7 @@ def test_function_that_cannot_be_pickled_is_refused_at_submit(new_environment: N
     lock = threading.Lock()
     environment = new_environment(1, checkpoint="untouched")
     environment.from_collection([1]).map(lambda value: lock).name("locked").print()
-    with pytest.raises(GraphError, match="operator 'locked'.*cannot be pickled.*open"):
+    with pytest.raises(GraphError, match=r"operator 'locked'.*cannot be pickled.*open"):
         environment.execute()
     assert not (tmp_path / "untouched").exists()
 

@@ -142,14 +142,15 @@ class _NoRename:
 
 
 def let_seals_die(moment: str, after: int) -> None:
-    """Make this process die around the writing of a seal, when so many have been written."""
+    """Make this process die around the writing of a seal of some output, when so many have been written."""
     countdown = _Countdown(after)
     write_seal = CheckpointDirectory.write_seal
 
     def is_now(seal: Seal) -> bool:
         if moment == AFTER_LAST_SEAL:
             return all(entry.has_ended for entry in seal.entries.values())
-        return countdown.is_over()
+        # A batch without output, as the first of a rate-limited source often is, has nothing to lose.
+        return bool(seal.committables) and countdown.is_over()
 
     def write_and_die(directory: CheckpointDirectory, seal: Seal) -> None:
         if not is_now(seal):

@@ -72,7 +72,7 @@ def test_the_checkpoint_of_another_job_is_refused_with_the_difference(
 
 def test_an_operator_that_is_gone_is_named(tmp_path: Path) -> None:
     CheckpointDirectory(str(tmp_path)).adopt("job", plan())
-    with pytest.raises(CheckpointError, match="it has operator 'n'.*which this job lacks"):
+    with pytest.raises(CheckpointError, match=r"it has operator 'n'.*which this job lacks"):
         CheckpointDirectory(str(tmp_path)).adopt("job", {"vertices": []})
 
 

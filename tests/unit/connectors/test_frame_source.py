@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import threading
 from typing import Any
 
 import cloudpickle
@@ -199,9 +200,12 @@ def test_a_single_file_is_given_as_a_glob(tmp_path):
     assert loads_of(FileSource.text(tmp_path))[0]["path"] == str(tmp_path)
 
 
-def test_a_file_source_can_be_sent():
-    source = cloudpickle.loads(cloudpickle.dumps(FileSource.json("/in", schema="id INT")))
-    assert loads_of(source)[0]["schema"] == "id INT"
+def test_a_source_is_sent_without_its_frame_which_stays_on_the_driver():
+    session = threading.Lock()  # like a Spark session, it cannot be pickled
+    source = FrameSource(lambda _: session, bounded=True, row_format="dict")
+    sent = cloudpickle.loads(cloudpickle.dumps(source))
+    assert (sent.bounded, sent.row_format) == (True, "dict")
+    assert source.make_frame(None) is session
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,9 @@ def controls() -> Iterator[list[Control]]:
 class Sources:
     """A control and its reader, with the offset that the last batch came to."""
 
-    def __init__(self, made: list[Control], splits: dict[int, SplitVertex], frames: dict[int, bool], limit: int) -> None:
+    def __init__(
+        self, made: list[Control], splits: dict[int, SplitVertex], frames: dict[int, bool], limit: int
+    ) -> None:
         self.control = Control(SourceList(splits, frames, limit), (), cloudpickle.dumps({}))
         made.append(self.control)
         self.reader = PenstockReader(self.control.directory)
@@ -72,7 +74,12 @@ def collection(size: int) -> SplitVertex:
 
 def test_batches_take_at_most_the_limit_and_the_last_one_ends_the_split(controls: list[Control]) -> None:
     sources = Sources(controls, {4: collection(7)}, {}, 3)
-    assert [sources.batch() for _ in range(4)] == [[(4, 0, 0, 3, False)], [(4, 0, 3, 6, False)], [(4, 0, 6, 7, True)], []]
+    assert [sources.batch() for _ in range(4)] == [
+        [(4, 0, 0, 3, False)],
+        [(4, 0, 3, 6, False)],
+        [(4, 0, 6, 7, True)],
+        [],
+    ]
 
 
 def test_the_limit_is_shared_by_all_splits_but_each_gets_on(controls: list[Control]) -> None:
@@ -119,6 +126,17 @@ def test_the_end_of_a_frame_is_told_once(controls: list[Control]) -> None:
     assert sources.batch() == [(5, 0, 0, 0, True)]
 
 
+def test_what_has_ended_stays_ended_after_a_restart(controls: list[Control]) -> None:
+    before = Sources(controls, {}, {3: False}, 6)
+    before.control.end_frame(3)
+    before.batch()
+    after = Sources(controls, {}, {3: False}, 6)
+    after.offset = before.offset
+    assert after.batch() == []
+    after.control.end_frame(3)
+    assert after.batch() == []
+
+
 def test_ticks_come_when_due_and_poke_sources_that_watch_for_idleness(
     controls: list[Control], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,11 +146,12 @@ def test_ticks_come_when_due_and_poke_sources_that_watch_for_idleness(
     still = SplitVertex(Endless(), 2, True)
     monkeypatch.setattr(Endless, "available", lambda self, split, count, position, elapsed, limit: position)
     sources = Sources(controls, {1: watched, 2: still}, {3: True, 4: False}, 6)
-    assert sources.batch() == [(1, 0, 0, 0, True)]
+    pokes = [(2, 0, 0, 0, False), (2, 1, 0, 0, False), (3, 0, 0, 0, False)]
+    assert sources.batch() == [(1, 0, 0, 0, True), *pokes], "the first batch starts their clocks"
     sources.control.wake_at(1_001)
     assert sources.batch() == []
     now_ms = 1_001
-    assert sources.batch() == [(2, 0, 0, 0, False), (2, 1, 0, 0, False), (3, 0, 0, 0, False)]
+    assert sources.batch() == pokes
     sources.control.wake_at(None)
     assert sources.batch() == []
 
@@ -174,7 +193,12 @@ def test_what_the_driver_says_is_what_the_reader_sees(controls: list[Control]) -
     controls.append(control)
     reader = ControlReader(control.directory)
     assert reader.state() == ControlState()
-    for change in (lambda: control.wake_at(5), lambda: control.end_frame(2), control.drain, lambda: control.wake_at(None)):
+    for change in (
+        lambda: control.wake_at(5),
+        lambda: control.end_frame(2),
+        control.drain,
+        lambda: control.wake_at(None),
+    ):
         change()
         assert reader.state() == control.state
     assert reader.state() == ControlState(is_draining=True, ended=(2,), due_ms=None)

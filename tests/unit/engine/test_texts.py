@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from penstock.engine.spark.statistics import Progress
 from penstock.errors import CheckpointError, ConfigurationError
 from penstock.runtime.failure import OperatorFailure, short_repr
 
-SPARK_TEXT = """Job aborted due to stage failure: Task 0 in stage 1.0 failed: org.apache.spark.api.python.PythonException:
+SPARK_TEXT = """Job aborted due to stage failure: Task 0 failed: org.apache.spark.api.python.PythonException:
 Traceback (most recent call last):
   File "/work/job.py", line 3, in read
     raise OSError("no such table")
@@ -66,8 +67,6 @@ def test_stacks_of_java_are_cut_off(tail: str) -> None:
 
 
 def test_an_operator_failure_survives_pickling() -> None:
-    import pickle
-
     failure = pickle.loads(pickle.dumps(OperatorFailure("text", "name", "uid")))
     assert (str(failure), failure.operator_name, failure.uid) == ("text", "name", "uid")
 
@@ -131,7 +130,7 @@ def test_a_java_that_is_too_old_or_none_says_what_to_install(
     only_java_home: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setattr(subprocess, "run", answer(text))
-    with pytest.raises(ConfigurationError, match="Java 17 or newer.*install a JDK"):
+    with pytest.raises(ConfigurationError, match=r"Java 17 or newer.*install a JDK"):
         java_home()
 
 

@@ -359,7 +359,9 @@ Driver
 
 def test_the_explanation_reads_as_it_should() -> None:
     def build(env: StreamExecutionEnvironment) -> None:
-        counted = numbers(env).uid("source").key_by(lambda value: value).process(PassOnKeyed()).name("count").uid("count")
+        counted = (
+            numbers(env).uid("source").key_by(lambda value: value).process(PassOnKeyed()).name("count").uid("count")
+        )
         counted.get_side_output(OutputTag("odd")).print()
 
     plan = plan_of(build)

@@ -23,7 +23,7 @@ from penstock.runtime.operators import SourceOperator
 from penstock.runtime.report import Report
 from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.subtask import Subtask, TaskSettings
-from penstock.state.versions import SubtaskState
+from penstock.state.versions import StateVersion, SubtaskState
 
 Cuts = Callable[[int], int]
 """From how many records a split still has, how many the next batch takes of it."""
@@ -50,6 +50,7 @@ class InProcessJob:
         *,
         parallelism: int = 1,
         seed: int | None = None,
+        is_on_disk: bool = False,
         is_batch_mode: bool = False,
         watermark_every_records: int = 5,
     ) -> None:
@@ -57,7 +58,9 @@ class InProcessJob:
         self.driver: dict[str, list[Any]] = {vertex.name: [] for vertex in self.plan.driver_vertices()}
         self.batches = 0
         self._directory = directory
-        # With a seed, subtasks move to another process (a fresh copy) at random, and rows arrive in any order.
+        self._is_on_disk = is_on_disk
+        # With a seed, subtasks move to another process (a fresh copy) at random, tasks die and run again, and rows
+        # arrive in any order.
         self._rng = None if seed is None else random.Random(seed)
         self._settings = TaskSettings(
             "job", 0, 0, is_batch_mode=is_batch_mode, watermark_every_records=watermark_every_records
@@ -120,11 +123,21 @@ class InProcessJob:
             return []
         if self._rng is not None:
             self._rng.shuffle(mine)
+        ordered = sorted(mine, key=lambda row: (row.seq, row.src))
+        if self._rng is not None and self._rng.random() < 0.2:
+            self._die_in_the_middle(vertex, number, ordered)
         subtask = self._begun(vertex, number)
-        for row in sorted(mine, key=lambda row: (row.seq, row.src)):
+        for row in ordered:
             subtask.process(row)
         reports.append(subtask.finish())
         return subtask.take_rows()
+
+    def _die_in_the_middle(self, vertex: Vertex, number: int, ordered: list[ExchangeRow]) -> None:
+        subtask = self._begun(vertex, number)
+        for row in ordered[: len(ordered) // 2 + 1]:
+            subtask.process(row)
+        subtask.abort()
+        del self._subtasks[vertex.id, number]
 
     def _begun(self, vertex: Vertex, number: int) -> Subtask:
         key = (vertex.id, number)
@@ -133,15 +146,16 @@ class InProcessJob:
             self._subtasks[key] = Subtask(copy, number, self._settings, lambda: 0)
         subtask = self._subtasks[key]
         entry = self._seal.entry(vertex.uid, number)
-        folder = str(self._directory / f"{vertex.id}-{number}")
         version = self._seal.version + 1
-        subtask.begin(
-            version,
-            f"try-{version}",
-            entry,
-            lambda: SubtaskState.open(fs.LocalFileSystem(), folder, entry.state, local_path=None),
-        )
+        subtask.begin(version, f"try-{version}", entry, lambda: self._open_state(vertex, number, entry.state))
         return subtask
+
+    def _open_state(self, vertex: Vertex, number: int, base: StateVersion) -> SubtaskState:
+        folder = self._directory / f"{vertex.id}-{number}"
+        local = self._directory / f"local-{vertex.id}-{number}" if self._is_on_disk else None
+        return SubtaskState.open(
+            fs.LocalFileSystem(), str(folder), base, local_path=None if local is None else str(local), snapshot_after=3
+        )
 
     def _deliver(self, travelling: list[ExchangeRow]) -> None:
         for row in sorted(travelling, key=lambda row: (row.seq, row.src)):

@@ -67,15 +67,19 @@ class Rig:
         key: Callable[[Any], Any] | None = None,
         tags: Sequence[str] = (),
         channels: int = 1,
+        is_ephemeral: bool = False,
         **settings: Any,
     ) -> None:
         self.clock = ManualClock()
         self.report: Report | None = None
+        # Ephemeral input: the tasks of the sender that have something for the next batch.
+        self.senders: set[int] = set()
         self._key = key
+        self._is_ephemeral = is_ephemeral
         self._tags: list[str | None] = [None, *tags]
         self._folder = str(directory)
         self._settings = TaskSettings("job", 0, settings.pop("started_ms", 0), **settings)
-        self._pickled = cloudpickle.dumps(_vertex(operators, self._tags, channels))
+        self._pickled = cloudpickle.dumps(_vertex(operators, self._tags, channels, is_ephemeral))
         self._entry = SubtaskEntry()
         self._version = -1
         self._is_running = False
@@ -123,7 +127,8 @@ class Rig:
     def _running(self) -> Subtask:
         if not self._is_running:
             self._version += 1
-            self.subtask.begin(self._version, f"try-{self._version}", self._entry, self._open_state)
+            senders = {UPSTREAM: self.senders} if self._is_ephemeral else {}
+            self.subtask.begin(self._version, f"try-{self._version}", self._entry, self._open_state, ephemeral=senders)
             self._is_running = True
         return self.subtask
 
@@ -172,7 +177,9 @@ class Rig:
         return [value for value, _ in self.records(tag)]
 
 
-def _vertex(operators: Sequence[StreamOperator], tags: Sequence[str | None], channels: int) -> Vertex:
+def _vertex(
+    operators: Sequence[StreamOperator], tags: Sequence[str | None], channels: int, is_ephemeral: bool
+) -> Vertex:
     chain = [
         ChainedOperator(
             f"uid-{index}",
@@ -187,5 +194,5 @@ def _vertex(operators: Sequence[StreamOperator], tags: Sequence[str | None], cha
     last = len(chain) - 1
     taps = [ChainedOperator(f"tap-{tag}", "tap", Tap(), last, tag, Role.OPERATOR) for tag in tags]
     is_source = chain[0].role is Role.SOURCE
-    inputs = () if is_source else (InEdge(UPSTREAM, 0, 0, channels, False, False),)
+    inputs = () if is_source else (InEdge(UPSTREAM, 0, 0, channels, is_ephemeral, False),)
     return Vertex(ME, "uid-0", "rig", 1, 1, 128, (*chain, *taps), (), inputs)

@@ -152,7 +152,8 @@ def test_a_partitioner_must_name_a_target(wrong: Any) -> None:
 
 def test_rebalance_spreads_evenly_and_starts_elsewhere_in_each_version() -> None:
     sender = Sender(PARTITIONINGS[Exchange.REBALANCE], 3)
-    sender.writer.write(list(range(7)), None)
+    for value in range(7):
+        sender.writer.write([value], None)
     assert sorted(map(len, sender.received().values())) == [2, 2, 3]
     firsts = set()
     for version in range(3):

@@ -113,7 +113,9 @@ class SparkJob:
                     self._run_attempt(attempt)
                     break
                 except Exception as error:
-                    delay_ms = None if self._cancel.is_set() else policy.next_delay_ms(time.time_ns() // 1_000_000)
+                    # A directory that is damaged stays so, and two drivers must not take it from each other for ever.
+                    is_hopeless = self._cancel.is_set() or isinstance(error, CheckpointError)
+                    delay_ms = None if is_hopeless else policy.next_delay_ms(time.time_ns() // 1_000_000)
                     if delay_ms is None:
                         raise
                     self.status = JobStatus.RESTARTING
@@ -165,7 +167,8 @@ class SparkJob:
             finally:
                 query.stop()
         except Exception as error:
-            raise committer.error or error from None
+            # A query that is stopped from outside leaves an error of its own in the committer, which explains nothing.
+            raise (error if isinstance(error, CheckpointError) else committer.error or error) from None
         finally:
             control.remove()
 

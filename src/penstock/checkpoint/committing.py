@@ -1,0 +1,71 @@
+"""Making a version final: from the reports of its subtasks to the seal, and from the seal to published sinks.
+
+The same for every engine; when each step is taken is theirs to decide.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable
+
+from penstock.checkpoint.directory import CheckpointDirectory
+from penstock.checkpoint.seal import Seal
+from penstock.connectors.sink import Committer
+from penstock.graph.plan import JobPlan
+from penstock.runtime import rows
+from penstock.runtime.failure import OperatorFailure
+from penstock.runtime.operators import SinkOperator
+from penstock.runtime.report import Report
+from penstock.runtime.rows import ExchangeRow
+
+
+class VersionCommitter:
+    """Seals and publishes the versions of a job."""
+
+    def __init__(self, plan: JobPlan, directory: CheckpointDirectory) -> None:
+        self._plan = plan
+        self._directory = directory
+        self._ephemeral = {vertex.uid for vertex in plan.vertices if vertex.is_ephemeral}
+        self._committers = _committers(plan)
+
+    def seal(self, previous: Seal, version: int, reports: Iterable[Report]) -> Seal:
+        """Make a version final."""
+        seal = previous.followed_by(version, reports, self._ephemeral)
+        self._directory.write_seal(seal)
+        return seal
+
+    def publish(self, seal: Seal) -> None:
+        """Make what the sinks staged visible; may be repeated."""
+        for uid, items in seal.committables.items():
+            self._committers[uid].commit(items)
+
+    def have_all_ended(self, seal: Seal) -> bool:
+        """Whether every source has ended; all that they set off ran in the same version."""
+        return all(
+            seal.entry(vertex.uid, subtask).has_ended
+            for vertex in self._plan.sources()
+            for subtask in range(1 if vertex.is_ephemeral else vertex.parallelism)
+        )
+
+
+def reports_of(arrived: Iterable[ExchangeRow]) -> list[Report]:
+    """The reports among the rows that reached the driver; a failure among them is raised."""
+    reports: list[Report] = []
+    for row in arrived:
+        if row.kind == rows.FAILURE:
+            failure: OperatorFailure = pickle.loads(row.payload)
+            raise failure
+        if row.kind == rows.REPORT:
+            reports.append(pickle.loads(row.payload))
+    return reports
+
+
+def _committers(plan: JobPlan) -> dict[str, Committer]:
+    found: dict[str, Committer] = {}
+    for vertex in plan.vertices:
+        for chained in vertex.operators:
+            if isinstance(chained.operator, SinkOperator):
+                committer = chained.operator.sink.create_committer()
+                if committer is not None:
+                    found[chained.uid] = committer
+    return found

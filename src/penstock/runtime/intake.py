@@ -1,0 +1,144 @@
+"""What the next batch takes from the sources: positions, ticks, drain and ends, as one JSON-able offset.
+
+Owns the decision only; who logs the offset before the batch runs is the engine's business. An offset is
+`{"begun": bool, "tick": int, "draining": bool, "ended": [vertex], "positions": {vertex: [position per split]}}`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.connectors.source import SplitSource
+from penstock.graph.plan import JobPlan, Vertex
+from penstock.runtime.operators import SourceOperator
+
+Offset = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the driver of a job wants of the next batches: drain, sources that have ended, a batch at a time."""
+
+    is_draining: bool = False
+    ended: tuple[int, ...] = ()
+    due_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class SplitVertex:
+    """A source vertex that Penstock reads itself."""
+
+    source: SplitSource
+    split_count: int
+    has_idleness: bool
+
+
+@dataclass(frozen=True)
+class SourceTask:
+    """One thing to do for a source in a batch: read start..stop-1 of a split, then perhaps end it."""
+
+    vertex: int
+    split: int
+    start: int = 0
+    stop: int = 0
+    ends: bool = False
+
+
+@dataclass(frozen=True)
+class SourceList:
+    """All sources of a job. `frames`: vertex -> whether it has idleness, for sources that the engine reads."""
+
+    splits: dict[int, SplitVertex]
+    frames: dict[int, bool]
+    max_records_per_batch: int
+
+    @classmethod
+    def of(cls, plan: JobPlan, max_records_per_batch: int) -> SourceList:
+        """The sources of a plan, sorted by who reads them."""
+        splits: dict[int, SplitVertex] = {}
+        frames: dict[int, bool] = {}
+        for vertex in plan.sources():
+            source = source_operator(vertex).source
+            if isinstance(source, SplitSource):
+                splits[vertex.id] = SplitVertex(source, vertex.parallelism, _has_idleness(vertex))
+            else:
+                frames[vertex.id] = _has_idleness(vertex)
+        return cls(splits, frames, max_records_per_batch)
+
+    def first_offset(self) -> Offset:
+        """Nothing read, nothing begun."""
+        positions = {str(vertex): [0] * split.split_count for vertex, split in self.splits.items()}
+        return {"begun": False, "tick": 0, "draining": False, "ended": [], "positions": positions}
+
+    def next_offset(self, start: Offset, wish: Wish, *, now_ms: int, elapsed_ms: int) -> Offset:
+        """Where the next batch ends. Equal to `start` if there is nothing to do."""
+        is_due = wish.due_ms is not None and wish.due_ms <= now_ms
+        return {
+            "begun": True,
+            "tick": start["tick"] + 1 if is_due else start["tick"],
+            "draining": start["draining"] or wish.is_draining,
+            "ended": sorted({*start["ended"], *wish.ended}),
+            "positions": start["positions"] if wish.is_draining else self._advanced(start["positions"], elapsed_ms),
+        }
+
+    def _advanced(self, positions: dict[str, list[int]], elapsed_ms: int) -> dict[str, list[int]]:
+        splits = sum(vertex.split_count for vertex in self.splits.values())
+        limit = max(1, self.max_records_per_batch // max(1, splits))
+        return {
+            key: [
+                _available(self.splits[int(key)], split, position, elapsed_ms, limit)
+                for split, position in enumerate(each)
+            ]
+            for key, each in positions.items()
+        }
+
+    def tasks(self, start: Offset, end: Offset) -> list[SourceTask]:
+        """What a batch between two offsets has to do."""
+        found = [
+            _split_task(vertex, split, known, start, end)
+            for vertex, known in self.splits.items()
+            for split in range(known.split_count)
+        ]
+        found += [_frame_task(vertex, has_idleness, start, end) for vertex, has_idleness in self.frames.items()]
+        return [task for task in found if task is not None]
+
+
+def source_operator(vertex: Vertex) -> SourceOperator:
+    """The head of a source vertex."""
+    operator = vertex.operators[0].operator
+    assert isinstance(operator, SourceOperator)
+    return operator
+
+
+def _has_idleness(vertex: Vertex) -> bool:
+    """Whether the source, or a watermark assigner chained to it, has to notice that nothing comes."""
+    strategies = [getattr(chained.operator, "strategy", None) for chained in vertex.operators]
+    return any(strategy is not None and strategy.idle_timeout_ms is not None for strategy in strategies)
+
+
+def _available(vertex: SplitVertex, split: int, position: int, elapsed_ms: int, limit: int) -> int:
+    return max(position, vertex.source.available(split, vertex.split_count, position, elapsed_ms, limit))
+
+
+def _split_task(vertex: int, split: int, known: SplitVertex, start: Offset, end: Offset) -> SourceTask | None:
+    """What to do for a split: read a range, end it, look at its idleness, or nothing."""
+    first, last = start["positions"][str(vertex)][split], end["positions"][str(vertex)][split]
+    limit = known.source.split_end(split, known.split_count)
+    if start["draining"] or (start["begun"] and limit is not None and first >= limit):
+        return None  # it had ended before
+    ends = end["draining"] or (limit is not None and last >= limit)
+    is_poked = known.has_idleness and _looks_around(start, end)
+    return SourceTask(vertex, split, first, last, ends) if last > first or ends or is_poked else None
+
+
+def _frame_task(vertex: int, has_idleness: bool, start: Offset, end: Offset) -> SourceTask | None:
+    if start["draining"] or vertex in start["ended"]:
+        return None  # it had ended before
+    ends = end["draining"] or vertex in end["ended"]
+    return SourceTask(vertex, 0, ends=ends) if ends or (has_idleness and _looks_around(start, end)) else None
+
+
+def _looks_around(start: Offset, end: Offset) -> bool:
+    """Whether a batch lets sources notice that nothing comes; the first one starts their clocks."""
+    return bool(end["tick"] != start["tick"] or not start["begun"])

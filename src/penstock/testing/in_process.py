@@ -1,0 +1,407 @@
+"""The in-process runner: a whole job in this process, without Spark or Java. For tests; production is Spark.
+
+Same graph, vertices, runtime, block encoding, seals and state files as on Spark. What a cluster leaves to chance is
+chosen by a seed: where batches end, in which order subtasks run and rows of different channels arrive, which subtasks
+move to another process, and where the job crashes; so a failure can be replayed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import shutil
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import cloudpickle
+
+from penstock.checkpoint import CheckpointDirectory, Seal
+from penstock.checkpoint.committing import VersionCommitter, reports_of
+from penstock.common.completable_future import CompletableFuture
+from penstock.common.job_client import JobClient
+from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_id import JobID
+from penstock.common.job_status import JobStatus
+from penstock.connectors.driver_sinks import CollectSink, PrintSink
+from penstock.errors import GraphError, JobCancelledError, JobFailedError
+from penstock.graph import JobPlan, JobSettings, LogicalGraph, Vertex, compile_plan
+from penstock.runtime import rows
+from penstock.runtime.batch_run import is_due, source_rows, vertex_rows
+from penstock.runtime.failure import OperatorFailure
+from penstock.runtime.intake import Offset, SourceList, Wish
+from penstock.runtime.report import SubtaskEntry
+from penstock.runtime.rows import ExchangeRow
+from penstock.runtime.subtask import Subtask, TaskSettings
+from penstock.state.versions import SubtaskState
+from penstock.testing.clock import ManualClock
+
+_LARGEST_CUT = 7
+
+
+class InjectedCrash(Exception):
+    """The process of the job died here, as far as the job can tell."""
+
+
+@dataclass(frozen=True)
+class InProcessOptions:
+    """How a job is run in process.
+
+    `seed`: None reads everything at once and takes rows in the order Spark does; a number makes the choices random.
+    `crash_rate`: how likely each step of a batch is to be the last of its process. `crash_at`: the numbers of the
+    steps (counted over the whole run, from 1) at which the process dies.
+    """
+
+    seed: int | None = None
+    crash_rate: float = 0.0
+    crash_at: tuple[int, ...] = ()
+    clock: ManualClock | None = None
+
+
+class _Host:
+    """What `batch_run` asks of an engine, for one batch."""
+
+    def __init__(self, job: InProcessJob, version: int, seal: Seal) -> None:
+        self.version = version
+        self.attempt = f"{version}-{job.steps}"
+        self._job = job
+        self._seal = seal
+
+    def subtask(self, vertex: int, number: int) -> Subtask:
+        return self._job.subtask(vertex, number)
+
+    def forget(self, subtask: Subtask) -> None:
+        self._job.forget(subtask)
+
+    def entry(self, vertex_uid: str, number: int) -> SubtaskEntry:
+        return self._seal.entry(vertex_uid, number)
+
+    def open_state(self, subtask: Subtask) -> SubtaskState:
+        return self._job.open_state(subtask, self._seal)
+
+    def now_ms(self) -> int:
+        return self._job.clock()
+
+
+class InProcessJob:
+    """A job that runs when it is told to: `run_batch` runs one batch, `run` all of them."""
+
+    def __init__(self, graph: LogicalGraph, settings: JobSettings, options: InProcessOptions) -> None:
+        self.plan = compile_plan(graph, settings)
+        self.settings = settings
+        self.status = JobStatus.CREATED
+        self.clock = options.clock or ManualClock()
+        self.steps = 0
+        self.crashes = 0
+        self.restarts = 0
+        self.collected: dict[str, deque[Any]] = {}
+        self._options = options
+        self._random = None if options.seed is None else random.Random(options.seed)
+        self._driver_sinks = _driver_sinks(self.plan, self.collected)
+        self._sources = SourceList.of(self.plan, settings.max_records_per_batch)
+        if self._sources.frames:
+            name = self.plan.vertex(next(iter(self._sources.frames))).name
+            raise GraphError(f"source {name!r} is read by Spark: it cannot run in process")
+        self._pickled = {v.id: bytes(cloudpickle.dumps(v)) for v in self.plan.vertices if not v.is_driver}
+        self._policy = settings.restart_strategy.create_policy()
+        self._temporary = None if settings.checkpoint_directory else _fast_directory()
+        self.directory = CheckpointDirectory(settings.checkpoint_directory or str(self._temporary))
+        self.job_id = self.directory.adopt(settings.job_name, self.plan.fingerprint())
+        self._wish = Wish()
+        self._start_process()
+
+    # ---- the process that may die ----
+
+    def _start_process(self) -> None:
+        """What a new process of the job begins with: nothing but the checkpoint directory."""
+        self.directory.take_over(with_spark=False)
+        self._committer = VersionCommitter(self.plan, self.directory)
+        self._subtasks: dict[tuple[int, int], Subtask] = {}
+        sealed = self.directory.sealed_versions()
+        self._seal = self.directory.read_seal(sealed[-1]) if sealed else Seal()
+        assert self._seal is not None
+        self._committer.publish(self._seal)
+        self._offset = self._read_offset(self._seal.version) or self._sources.first_offset()
+        self._task_settings = TaskSettings(
+            self.job_id,
+            self.restarts,
+            self.clock(),
+            self.settings.job_parameters,
+            self.settings.watermark_every_records,
+            self.settings.runtime_mode == "BATCH",
+        )
+
+    def _step(self) -> None:
+        """A place where the process may die."""
+        self.steps += 1
+        is_struck = self._random is not None and self._random.random() < self._options.crash_rate
+        if self.steps in self._options.crash_at or is_struck:
+            raise InjectedCrash(f"step {self.steps}")
+
+    def subtask(self, vertex: int, number: int) -> Subtask:
+        """The copy of a subtask that runs the next batch; with a seed, now and then that of another process."""
+        found = self._subtasks.get((vertex, number))
+        if found is None or (self._random is not None and self._random.random() < 0.2):
+            plan: Vertex = pickle.loads(self._pickled[vertex])
+            found = self._subtasks[vertex, number] = Subtask(plan, number, self._task_settings, self.clock)
+        return found
+
+    def forget(self, subtask: Subtask) -> None:
+        """Drop a subtask."""
+        self._subtasks.pop((subtask.vertex.id, subtask.subtask), None)
+
+    def open_state(self, subtask: Subtask, seal: Seal) -> SubtaskState:
+        """The state of a subtask, loaded from the checkpoint's files."""
+        uid, number = subtask.vertex.uid, subtask.subtask
+        path = self.directory.state_path(uid, number)
+        return SubtaskState.open(self.directory.filesystem, path, seal.entry(uid, number).state, local_path=None)
+
+    # ---- batches ----
+
+    def run(self) -> None:
+        """Run batches until the job has ended."""
+        self.status = JobStatus.RUNNING
+        try:
+            while self.run_batch():
+                pass
+        except Exception:
+            self.status = JobStatus.FAILED
+            raise
+        finally:
+            self.close()
+        self.status = JobStatus.FINISHED
+
+    def run_batch(self) -> bool:
+        """Run one batch, with whatever crashes and restarts it takes; returns whether there may be more."""
+        while True:
+            try:
+                return self._try_batch()
+            except InjectedCrash:
+                self.crashes += 1
+                self._start_process()
+            except OperatorFailure as failure:
+                delay_ms = self._policy.next_delay_ms(self.clock())
+                if delay_ms is None:
+                    raise JobFailedError(f"{failure.text}\njob {self.settings.job_name!r} failed") from failure
+                self.clock.advance(delay_ms)
+                self.restarts += 1
+                self._start_process()
+
+    def drain(self) -> None:
+        """End all sources where they are; the next batch is the last."""
+        self._wish = Wish(is_draining=True)
+
+    def close(self) -> None:
+        """Remove what the job has on disk, if it was its own."""
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def _try_batch(self) -> bool:
+        assert self._seal is not None
+        if self._committer.have_all_ended(self._seal):
+            return False
+        version = self._seal.version + 1
+        end = self._read_offset(version)
+        if end is None:
+            end = self._next_offset()
+            self._step()
+            self._write_offset(version, end)
+        self._step()
+        arrived = self._run_levels(_Host(self, version, self._seal), self._offset, end)
+        reports = reports_of(arrived)
+        self._print(arrived)
+        self._step()
+        sealed = self._committer.seal(self._seal, version, reports)
+        self._collect(arrived)
+        self._step()
+        self._committer.publish(sealed)
+        self._seal, self._offset = sealed, end
+        return True
+
+    def _next_offset(self) -> Offset:
+        """Where the next batch ends; time passes where only time can move the job on."""
+        assert self._seal is not None
+        due = self._seal.next_deadline()
+        wish = Wish(self._wish.is_draining, (), due)
+        for _ in range(2):
+            now = self.clock()
+            end = self._sources.next_offset(self._offset, wish, now_ms=now, elapsed_ms=now)
+            if end != self._offset:
+                return self._cut(end)
+            self.clock.advance(1000 if due is None else max(0, due - now))
+        raise JobFailedError(
+            f"job {self.settings.job_name!r} waits for data that will not come: its sources give nothing more and have "
+            "not ended; drain() it, or use bounded sources"
+        )
+
+    def _cut(self, end: Offset) -> Offset:
+        """With a seed, take less than there is."""
+        if self._random is None or not self._offset["begun"] or end["draining"]:
+            return end
+        chance = self._random
+        cut = {
+            vertex: [min(stop, start + chance.randint(0, _LARGEST_CUT)) for start, stop in zip(old, new, strict=True)]
+            for (vertex, new), old in zip(end["positions"].items(), self._offset["positions"].values(), strict=True)
+        }
+        shorter = {**end, "positions": cut}
+        return shorter if shorter != self._offset else end
+
+    def _run_levels(self, host: _Host, start: Offset, end: Offset) -> list[ExchangeRow]:
+        """Run the sources and then level after level; returns the rows for the driver's side."""
+        travelling: list[ExchangeRow] = []
+        for task in self._shuffled(self._sources.tasks(start, end)):
+            travelling += self._driven(source_rows(host, task))
+        ephemeral: set[int] = set()
+        for _, vertices in self.plan.levels():
+            here = {vertex.id for vertex in vertices}
+            mine = [row for row in travelling if row.vertex in here]
+            travelling = [row for row in travelling if row.vertex not in here]
+            pairs = [(vertex, number) for vertex in vertices for number in range(vertex.parallelism)]
+            for vertex, number in self._shuffled(pairs):
+                waiting = [row for row in mine if row.vertex == vertex.id and row.target == number]
+                if waiting or is_due(host, vertex.uid, number):
+                    ordered = self._interleaved(waiting)
+                    travelling += self._driven(vertex_rows(host, vertex.id, number, ordered, ephemeral))
+        return travelling
+
+    def _driven(self, produced: Iterator[ExchangeRow]) -> list[ExchangeRow]:
+        self._step()
+        return list(produced)
+
+    def _shuffled(self, items: list[Any]) -> list[Any]:
+        return items if self._random is None else self._random.sample(items, len(items))
+
+    def _interleaved(self, waiting: list[ExchangeRow]) -> list[ExchangeRow]:
+        """Rows in an order that a cluster could bring about: each channel keeps its own."""
+        waiting.sort(key=lambda row: (row.seq, row.src))
+        if self._random is None:
+            return waiting
+        channels: dict[int, deque[ExchangeRow]] = {}
+        for row in waiting:
+            channels.setdefault(row.src, deque()).append(row)
+        ordered: list[ExchangeRow] = []
+        while channels:
+            src = self._random.choice(list(channels))
+            ordered.append(channels[src].popleft())
+            if not channels[src]:
+                del channels[src]
+        return ordered
+
+    # ---- the driver's side ----
+
+    def _print(self, arrived: list[ExchangeRow]) -> None:
+        for row in arrived:
+            sink = self._driver_sinks.get(row.vertex)
+            if isinstance(sink, PrintSink):
+                lead = f"{sink.identifier}> " if sink.identifier else ""
+                stream = sys.stderr if sink.to_stderr else sys.stdout
+                stream.writelines(f"{lead}{value}\n" for value in rows.decode_block(row.payload).values)
+
+    def _collect(self, arrived: list[ExchangeRow]) -> None:
+        for row in arrived:
+            sink = self._driver_sinks.get(row.vertex)
+            if isinstance(sink, CollectSink):
+                self.collected[sink.id].extend(rows.decode_block(row.payload).values)
+
+    # ---- the log of offsets, Spark's part on a cluster ----
+
+    def _offset_path(self, version: int) -> str:
+        folder = os.path.join(self.directory.path, "offsets")
+        os.makedirs(folder, exist_ok=True)
+        return os.path.join(folder, str(version))
+
+    def _read_offset(self, version: int) -> Offset | None:
+        try:
+            with open(self._offset_path(version)) as stream:
+                found: Offset = json.load(stream)
+                return found
+        except FileNotFoundError:
+            return None
+
+    def _write_offset(self, version: int, offset: Offset) -> None:
+        path = self._offset_path(version)
+        with open(path + ".tmp", "w") as stream:
+            json.dump(offset, stream)
+        os.replace(path + ".tmp", path)
+
+
+def _driver_sinks(plan: JobPlan, collected: dict[str, deque[Any]]) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    for vertex in plan.driver_vertices():
+        sink = found[vertex.id] = vertex.operators[0].operator.description
+        if isinstance(sink, CollectSink):
+            collected[sink.id] = deque()
+        elif not isinstance(sink, PrintSink):
+            raise GraphError(f"sink {vertex.name!r} is written by Spark: it cannot run in process")
+    return found
+
+
+def _fast_directory() -> str:
+    """A temporary directory, in memory where the machine has such a place."""
+    shared = "/dev/shm"
+    return tempfile.mkdtemp(prefix="penstock-", dir=shared if os.access(shared, os.W_OK) else None)
+
+
+class InProcessJobClient(JobClient):
+    """The handle to a job in process. Nothing runs by itself: batches run while the caller waits for something."""
+
+    def __init__(self, job: InProcessJob) -> None:
+        self.job = job
+
+    def get_job_id(self) -> JobID:
+        """Identity of the job."""
+        return JobID(self.job.job_id)
+
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
+        """Where the job is in its life."""
+        return CompletableFuture.completed(self.job.status)
+
+    def cancel(self) -> CompletableFuture[None]:
+        """Stop the job where it is."""
+        if not self.job.status.is_globally_terminal_state():
+            self.job.status = JobStatus.CANCELED
+            self.job.close()
+        return CompletableFuture.completed(None)
+
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """None are kept in process."""
+        return CompletableFuture.completed({})
+
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
+        """The result of the job, run to its end."""
+        return CompletableFuture.completed(self.wait())
+
+    def wait(self, timeout: float | None = None) -> JobExecutionResult:
+        """Run the job to its end."""
+        if self.job.status is JobStatus.CANCELED:
+            raise JobCancelledError(f"job {self.job.settings.job_name!r} was cancelled")
+        if not self.job.status.is_globally_terminal_state():
+            self.job.run()
+        return JobExecutionResult(self.get_job_id(), 0, {})
+
+    def run_batch(self) -> bool:
+        """Run one batch; returns whether there may be more."""
+        return self.job.run_batch()
+
+    def stop(self, drain: bool = True) -> CompletableFuture[None]:
+        """End all sources where they are and run the last batch; without `drain`, cancel."""
+        if not drain:
+            return self.cancel()
+        self.job.drain()
+        self.wait()
+        return CompletableFuture.completed(None)
+
+    def collected(self, collect_id: str) -> Iterator[Any]:
+        """The records of a collecting sink; runs the job to its end first."""
+        self.wait()
+        yield from self.job.collected[collect_id]
+
+
+def submit(graph: LogicalGraph, settings: JobSettings, options: InProcessOptions) -> InProcessJobClient:
+    """Check a program and make it a job in this process."""
+    return InProcessJobClient(InProcessJob(graph, settings, options))

@@ -1,0 +1,39 @@
+"""Every block of the documents that is marked as runnable runs."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+DOCUMENTS = Path(__file__).parents[2] / "docs"
+BLOCK = re.compile(r"^```python run\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks() -> list[object]:
+    """One parameter for each block, with its code and the line it starts at."""
+    found: list[object] = []
+    for path in sorted(DOCUMENTS.glob("*.md")):
+        text = path.read_text()
+        for match in BLOCK.finditer(text):
+            line = text.count("\n", 0, match.start(1))
+            found.append(pytest.param(path, line, match.group(1), id=f"{path.stem}-{line + 1}"))
+    return found
+
+
+@pytest.mark.parametrize(("path", "line", "code"), blocks())
+def test_the_block_runs(
+    spark: SparkSession, path: Path, line: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    # As a module of its own that nothing can import, so that its functions travel by value, as a script's do.
+    exec(compile("\n" * line + code, path, "exec"), {"__name__": f"{path.stem}_block"})
+
+
+def test_there_is_a_block_on_every_page_that_shows_code() -> None:
+    shown = {path.stem for path in DOCUMENTS.glob("*.md") if "```python" in path.read_text()}
+    assert shown == {"index", "state", "time", "ends", "running"}
+    assert shown == {path.stem for path in DOCUMENTS.glob("*.md") if BLOCK.search(path.read_text())}
