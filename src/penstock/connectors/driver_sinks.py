@@ -26,6 +26,13 @@ class CollectSink:
 
 
 @dataclass(frozen=True)
+class ListSink:
+    """Append every record, once, to a list of the program that started the job."""
+
+    results: list[Any]
+
+
+@dataclass(frozen=True)
 class SparkWriterSink:
     """Give the records of each batch to `write(data_frame, batch_id)`: any format Spark can write.
 

@@ -7,7 +7,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True)
+class WatermarkSignal:
+    """Between chunks of records: event time has reached the timestamp, whatever the strategy says."""
+
+    timestamp: int
+
+
+@dataclass(frozen=True)
+class StatusSignal:
+    """Between chunks of records: the split has become idle, or active again."""
+
+    is_idle: bool
+
+
+Chunk = tuple[list[Any], list[int] | list[int | None] | None]
+"""Values and their timestamps; None where the source knows none."""
 
 
 class Source(ABC):
@@ -52,8 +71,14 @@ class SplitSource(Source):
         return upper if end is None else min(upper, end)
 
     @abstractmethod
-    def read(self, split: int, split_count: int, start: int, stop: int) -> Iterator[tuple[list[Any], list[int] | None]]:
+    def read(
+        self, split: int, split_count: int, start: int, stop: int
+    ) -> Iterator[Chunk] | Iterator[Chunk | WatermarkSignal | StatusSignal]:
         """Yield the records of positions start..stop-1 in order, in chunks of some thousands.
 
-        A chunk is (values, timestamps); timestamps is None where the source knows none. Called in a task.
+        Called in a task. A source that knows more than its records may yield signals between the chunks.
         """
+
+    def processing_time(self, split: int, split_count: int, position: int) -> int | None:
+        """For sources that script the clock of a test: the time when a batch ends at this position."""
+        return None

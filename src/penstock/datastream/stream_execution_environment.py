@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.configuration import Configuration
 from penstock.common.execution_config import ExecutionConfig
@@ -45,6 +45,9 @@ from penstock.graph.settings import JobSettings
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
 from penstock.runtime import operators
 
+if TYPE_CHECKING:
+    from penstock.testing.in_process import InProcessOptions
+
 __all__ = ["StreamExecutionEnvironment"]
 
 _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
@@ -73,6 +76,7 @@ class StreamExecutionEnvironment:
         self._archives: list[str] = []
         self._cached_files: list[str] = []
         self._executed_up_to = 0
+        self._in_process: InProcessOptions | None = None
         if configuration is not None:
             self.configure(configuration)
 
@@ -80,6 +84,22 @@ class StreamExecutionEnvironment:
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
         """Return a new environment."""
         return StreamExecutionEnvironment(configuration)
+
+    @staticmethod
+    def in_process(
+        seed: int | None = None,
+        *,
+        crash_rate: float = 0.0,
+        crash_at: Sequence[int] = (),
+        clock: Any = None,
+        configuration: Configuration | None = None,
+    ) -> StreamExecutionEnvironment:
+        """Return an environment whose jobs run in this process, for tests: no Spark, no Java; see penstock.testing."""
+        from penstock.testing.in_process import InProcessOptions
+
+        environment = StreamExecutionEnvironment(configuration)
+        environment._in_process = InProcessOptions(seed, crash_rate, tuple(crash_at), clock)
+        return environment
 
     # ---- settings ----
 
@@ -369,14 +389,21 @@ class StreamExecutionEnvironment:
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the job and return a handle to it."""
-        # Here, so that programs can be built and explained where Spark cannot run.
-        from penstock.engine.spark import submit
-
         if job_name is not None:
             non_empty_text("execute", job_name)
-        client: JobClient = submit(self._pending_graph(), self._settings(job_name))
+        client = self._submit(self._pending_graph(), self._settings(job_name))
         self._executed_up_to = max(self.graph.nodes)
         return client
+
+    def _submit(self, graph: LogicalGraph, settings: JobSettings) -> JobClient:
+        # Imported here, so that programs can be built and explained where Spark cannot run.
+        if settings.engine == "in-process" or self._in_process is not None:
+            from penstock.testing import in_process
+
+            return in_process.submit(graph, settings, self._in_process or in_process.InProcessOptions(settings.seed))
+        from penstock.engine.spark import submit
+
+        return submit(graph, settings)
 
     def close(self) -> None:
         """Forget the program; jobs that were started go on."""

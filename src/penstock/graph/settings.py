@@ -33,6 +33,8 @@ PYTHON_FILES = "python.files"
 PYTHON_EXECUTABLE = "python.executable"
 JOB_PARAMETERS = "pipeline.global-job-parameters"
 SPARK_MASTER = "spark.master"
+ENGINE = "penstock.engine"
+SEED = "penstock.in-process.seed"
 
 DEFAULT_JOB_NAME = "Penstock Streaming Job"
 DEFAULT_MAX_RECORDS_PER_BATCH = 500_000
@@ -59,7 +61,8 @@ class JobSettings:
 
     `parallelism` is used by operators that set none. `trigger_interval_ms` None means a batch as soon as the last
     one is done. `checkpoint_directory` None means a temporary one that dies with the job. `runtime_mode` is
-    STREAMING, BATCH or AUTOMATIC; `state_backend` is "lmdb" or "heap".
+    STREAMING, BATCH or AUTOMATIC; `state_backend` is "lmdb" or "heap". `engine` is "spark", or "in-process" for tests,
+    where `seed` makes the choices that a cluster leaves to chance.
     """
 
     job_name: str = DEFAULT_JOB_NAME
@@ -77,6 +80,8 @@ class JobSettings:
     python_files: tuple[str, ...] = ()
     job_parameters: dict[str, str] = field(default_factory=dict)
     watermark_every_records: int = DEFAULT_WATERMARK_EVERY_RECORDS
+    engine: str = "spark"
+    seed: int | None = None
 
     @classmethod
     def from_configuration(
@@ -110,6 +115,8 @@ class JobSettings:
             watermark_every_records=values.read_or(
                 WATERMARK_EVERY_RECORDS, positive, default=DEFAULT_WATERMARK_EVERY_RECORDS
             ),
+            engine=values.read_or(ENGINE, engine, default="spark"),
+            seed=values.read(SEED, _whole),
         )
 
 
@@ -191,6 +198,14 @@ def runtime_mode(value: Any) -> str:
     if mode not in RUNTIME_MODES:
         raise ValueError(f"it must be one of {', '.join(RUNTIME_MODES)}")
     return mode
+
+
+def engine(value: Any) -> str:
+    """Convert to the name of an engine: Spark, or this process for tests."""
+    name = str(value).strip().lower()
+    if name not in ("spark", "in-process"):
+        raise ValueError("it must be spark or in-process")
+    return name
 
 
 def state_backend(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.watermark_strategy import Watermark, WatermarkStrategy
+from penstock.connectors.source import StatusSignal, WatermarkSignal
 from penstock.runtime import rows
 from penstock.runtime.failure import current_record
 from penstock.runtime.rows import Timestamps
@@ -75,6 +76,13 @@ class WatermarkSource:
         self._pending += len(values)
         if self._pending >= pace:
             self.emit_periodic()
+
+    def signal(self, signal: WatermarkSignal | StatusSignal) -> None:
+        """Pass on what the source itself says of event time."""
+        if isinstance(signal, WatermarkSignal):
+            self._emit(signal.timestamp)
+        else:
+            self._mark(signal.is_idle)
 
     def emit_periodic(self) -> None:
         """Let the generator say how far event time has got."""

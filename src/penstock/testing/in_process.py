@@ -28,7 +28,7 @@ from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
-from penstock.connectors.driver_sinks import CollectSink, PrintSink
+from penstock.connectors.driver_sinks import CollectSink, ListSink, PrintSink
 from penstock.errors import GraphError, JobCancelledError, JobFailedError
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, Vertex, compile_plan
 from penstock.runtime import rows
@@ -212,6 +212,7 @@ class InProcessJob:
             self._step()
             self._write_offset(version, end)
         self._step()
+        self._set_clock(end)
         arrived = self._run_levels(_Host(self, version, self._seal), self._offset, end)
         reports = reports_of(arrived)
         self._print(arrived)
@@ -238,6 +239,14 @@ class InProcessJob:
             f"job {self.settings.job_name!r} waits for data that will not come: its sources give nothing more and have "
             "not ended; drain() it, or use bounded sources"
         )
+
+    def _set_clock(self, end: Offset) -> None:
+        """Scripted sources say what time it is."""
+        for vertex, known in self._sources.splits.items():
+            for split, position in enumerate(end["positions"][str(vertex)]):
+                now = known.source.processing_time(split, known.split_count, position)
+                if now is not None and now > self.clock():
+                    self.clock.set(now)
 
     def _cut(self, end: Offset) -> Offset:
         """With a seed, take less than there is."""
@@ -307,6 +316,8 @@ class InProcessJob:
             sink = self._driver_sinks.get(row.vertex)
             if isinstance(sink, CollectSink):
                 self.collected[sink.id].extend(rows.decode_block(row.payload).values)
+            elif isinstance(sink, ListSink):
+                sink.results.extend(rows.decode_block(row.payload).values)
 
     # ---- the log of offsets, Spark's part on a cluster ----
 
@@ -336,7 +347,7 @@ def _driver_sinks(plan: JobPlan, collected: dict[str, deque[Any]]) -> dict[int, 
         sink = found[vertex.id] = vertex.operators[0].operator.description
         if isinstance(sink, CollectSink):
             collected[sink.id] = deque()
-        elif not isinstance(sink, PrintSink):
+        elif not isinstance(sink, (PrintSink, ListSink)):
             raise GraphError(f"sink {vertex.name!r} is written by Spark: it cannot run in process")
     return found
 

@@ -41,9 +41,11 @@ class SourceOperator(StreamOperator):
         """Read positions start..stop-1 of a split."""
         assert isinstance(self.source, SplitSource)
         try:
-            chunks = self.source.read(split, split_count, start, stop)
-            for values, timestamps in chunks:
-                self.receive(values, timestamps, None)
+            for item in self.source.read(split, split_count, start, stop):
+                if isinstance(item, tuple):
+                    self.receive(item[0], item[1], None)
+                else:
+                    self._watermarks.signal(item)
         except Exception as error:
             raise self.failure(error, f"reading positions {start}..{stop - 1} of split {split}") from None
 
