@@ -79,6 +79,10 @@ class SplitSource(Source):
         Called in a task. A source that knows more than its records may yield signals between the chunks.
         """
 
+    def has_clock(self) -> bool:
+        """Whether the source says what time it is; only scripted sources of tests do."""
+        return False
+
     def processing_time(self, split: int, split_count: int, position: int) -> int | None:
         """For sources that script the clock of a test: the time when a batch ends at this position."""
         return None

@@ -92,13 +92,14 @@ class StreamExecutionEnvironment:
         crash_rate: float = 0.0,
         crash_at: Sequence[int] = (),
         clock: Any = None,
+        state: str = "memory",
         configuration: Configuration | None = None,
     ) -> StreamExecutionEnvironment:
         """Return an environment whose jobs run in this process, for tests: no Spark, no Java; see penstock.testing."""
         from penstock.testing.in_process import InProcessOptions
 
         environment = StreamExecutionEnvironment(configuration)
-        environment._in_process = InProcessOptions(seed, crash_rate, tuple(crash_at), clock)
+        environment._in_process = InProcessOptions(seed, crash_rate, tuple(crash_at), clock, state)
         return environment
 
     # ---- settings ----

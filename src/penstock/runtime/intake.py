@@ -93,6 +93,19 @@ class SourceList:
             for key, each in positions.items()
         }
 
+    def scripts_clock(self) -> bool:
+        """Whether a source says what time it is, as the scripted ones of tests may."""
+        return any(vertex.source.has_clock() for vertex in self.splits.values())
+
+    def processing_time(self, end: Offset) -> int | None:
+        """What time a batch that ends at an offset runs at, if a source says so."""
+        times = [
+            known.source.processing_time(split, known.split_count, position)
+            for vertex, known in self.splits.items()
+            for split, position in enumerate(end["positions"][str(vertex)])
+        ]
+        return max((time for time in times if time is not None), default=None)
+
     def tasks(self, start: Offset, end: Offset) -> list[SourceTask]:
         """What a batch between two offsets has to do."""
         found = [

@@ -1,12 +1,27 @@
-"""Tools for tests: operators and whole jobs driven by hand, without Java, on the code that Spark runs."""
+"""Tools for tests: operators and whole jobs driven by hand, without Java, on the code that Spark runs.
+
+Names are loaded when they are first used: pytest imports this package for the plugin in every run, also of tests that
+have nothing to do with Penstock.
+"""
 
 from __future__ import annotations
 
-from penstock.testing.clock import ManualClock
-from penstock.testing.collecting import CollectSink
-from penstock.testing.harness import HarnessSnapshot, KeyedHarness, KeyedProcessHarness, OperatorHarness, ProcessHarness
-from penstock.testing.in_process import InjectedCrash, InProcessJobClient, InProcessOptions
-from penstock.testing.script import Clock, Cut, Element, Fail, Idle, Pause, ScriptedFailure, ScriptedSource
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.testing.clock import ManualClock
+    from penstock.testing.collecting import CollectSink
+    from penstock.testing.harness import (
+        HarnessSnapshot,
+        KeyedHarness,
+        KeyedProcessHarness,
+        OperatorHarness,
+        ProcessHarness,
+        StreamRecord,
+    )
+    from penstock.testing.in_process import InjectedCrash, InProcessJobClient, InProcessOptions
+    from penstock.testing.script import Clock, Cut, Element, Fail, Idle, Pause, ScriptedFailure, ScriptedSource
 
 __all__ = [
     "Clock",
@@ -27,4 +42,30 @@ __all__ = [
     "ProcessHarness",
     "ScriptedFailure",
     "ScriptedSource",
+    "StreamRecord",
 ]
+
+_NAMES_BY_MODULE = {
+    "clock": ("ManualClock",),
+    "collecting": ("CollectSink",),
+    "harness": (
+        "HarnessSnapshot",
+        "KeyedHarness",
+        "KeyedProcessHarness",
+        "OperatorHarness",
+        "ProcessHarness",
+        "StreamRecord",
+    ),
+    "in_process": ("InProcessJobClient", "InProcessOptions", "InjectedCrash"),
+    "script": ("Clock", "Cut", "Element", "Fail", "Idle", "Pause", "ScriptedFailure", "ScriptedSource"),
+}
+_MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on its first use."""
+    if name not in _MODULE_BY_NAME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_BY_NAME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import cloudpickle
 
@@ -149,7 +149,7 @@ class OperatorHarness:
 
     # ---- life ----
 
-    def open(self) -> OperatorHarness:
+    def open(self) -> Self:
         """Open the operator; done by `with`."""
         vertex: Vertex = pickle.loads(self._plan)
         self._subtask = Subtask(vertex, self._number, self._settings, self.clock)
@@ -162,7 +162,7 @@ class OperatorHarness:
             subtask, self._subtask = self._subtask, None
             subtask.close()
 
-    def __enter__(self) -> OperatorHarness:
+    def __enter__(self) -> Self:
         return self.open()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:

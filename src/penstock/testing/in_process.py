@@ -2,7 +2,7 @@
 
 Same graph, vertices, runtime, block encoding, seals and state files as on Spark. What a cluster leaves to chance is
 chosen by a seed: where batches end, in which order subtasks run and rows of different channels arrive, which subtasks
-move to another process, and where the job crashes; so a failure can be replayed.
+move to another process, which tasks die and are run again, and where the job crashes; so a failure can be replayed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import random
 import shutil
 import sys
 import tempfile
-from collections import deque
-from collections.abc import Iterator
+import weakref
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import cloudpickle
@@ -29,7 +31,7 @@ from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.connectors.driver_sinks import CollectSink, ListSink, PrintSink
-from penstock.errors import GraphError, JobCancelledError, JobFailedError
+from penstock.errors import ConfigurationError, GraphError, JobCancelledError, JobFailedError
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, Vertex, compile_plan
 from penstock.runtime import rows
 from penstock.runtime.batch_run import is_due, source_rows, vertex_rows
@@ -42,6 +44,9 @@ from penstock.state.versions import SubtaskState
 from penstock.testing.clock import ManualClock
 
 _LARGEST_CUT = 7
+_STATE = ("memory", "lmdb")
+# With a seed, so soon that a short test sees chains of change files and snapshots that end them.
+_SNAPSHOT_AFTER = 3
 
 
 class InjectedCrash(Exception):
@@ -53,14 +58,26 @@ class InProcessOptions:
     """How a job is run in process.
 
     `seed`: None reads everything at once and takes rows in the order Spark does; a number makes the choices random.
-    `crash_rate`: how likely each step of a batch is to be the last of its process. `crash_at`: the numbers of the
-    steps (counted over the whole run, from 1) at which the process dies.
+    `crash_rate`: how likely each step of a batch is to be the last of its process; as often a single task dies and is
+    run again. `crash_at`: the numbers of the steps (counted over the whole run, from 1) at which the process dies.
+    `state`: "memory", or "lmdb" for local stores on disk as Spark's workers have them.
     """
 
     seed: int | None = None
     crash_rate: float = 0.0
     crash_at: tuple[int, ...] = ()
     clock: ManualClock | None = None
+    state: str = "memory"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.crash_rate < 1:
+            raise ConfigurationError(f"crash_rate must be at least 0 and below 1, got {self.crash_rate!r}")
+        if self.crash_rate and self.seed is None:
+            raise ConfigurationError("crash_rate needs a seed: in_process(seed=1, crash_rate=...)")
+        if any(step < 1 for step in self.crash_at):
+            raise ConfigurationError(f"crash_at: steps are counted from 1, got {list(self.crash_at)}")
+        if self.state not in _STATE:
+            raise ConfigurationError(f"state must be one of {', '.join(_STATE)}, got {self.state!r}")
 
 
 class _Host:
@@ -68,7 +85,7 @@ class _Host:
 
     def __init__(self, job: InProcessJob, version: int, seal: Seal) -> None:
         self.version = version
-        self.attempt = f"{version}-{job.steps}"
+        self.attempt = ""
         self._job = job
         self._seal = seal
 
@@ -89,7 +106,10 @@ class _Host:
 
 
 class InProcessJob:
-    """A job that runs when it is told to: `run_batch` runs one batch, `run` all of them."""
+    """A job that runs when it is told to: `run_batch` runs one batch, `run` all of them.
+
+    `trace` has a line for each step, so that two runs can be compared; `crashed` counts crashes by the kind of step.
+    """
 
     def __init__(self, graph: LogicalGraph, settings: JobSettings, options: InProcessOptions) -> None:
         self.plan = compile_plan(graph, settings)
@@ -97,8 +117,11 @@ class InProcessJob:
         self.status = JobStatus.CREATED
         self.clock = options.clock or ManualClock()
         self.steps = 0
-        self.crashes = 0
+        self.trace: list[str] = []
+        self.crashed: Counter[str] = Counter()
+        self.retried_tasks = 0
         self.restarts = 0
+        self.failure: Exception | None = None
         self.collected: dict[str, deque[Any]] = {}
         self._options = options
         self._random = None if options.seed is None else random.Random(options.seed)
@@ -109,10 +132,13 @@ class InProcessJob:
             raise GraphError(f"source {name!r} is read by Spark: it cannot run in process")
         self._pickled = {v.id: bytes(cloudpickle.dumps(v)) for v in self.plan.vertices if not v.is_driver}
         self._policy = settings.restart_strategy.create_policy()
-        self._temporary = None if settings.checkpoint_directory else _fast_directory()
-        self.directory = CheckpointDirectory(settings.checkpoint_directory or str(self._temporary))
+        self._scratch = _fast_directory()
+        # Also for jobs that are left unfinished.
+        self._remove_scratch = weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
+        self.directory = CheckpointDirectory(settings.checkpoint_directory or os.path.join(self._scratch, "checkpoint"))
         self.job_id = self.directory.adopt(settings.job_name, self.plan.fingerprint())
         self._wish = Wish()
+        self._subtasks: dict[tuple[int, int], Subtask] = {}
         self._start_process()
 
     # ---- the process that may die ----
@@ -121,7 +147,7 @@ class InProcessJob:
         """What a new process of the job begins with: nothing but the checkpoint directory."""
         self.directory.take_over(with_spark=False)
         self._committer = VersionCommitter(self.plan, self.directory)
-        self._subtasks: dict[tuple[int, int], Subtask] = {}
+        self._subtasks.clear()
         sealed = self.directory.sealed_versions()
         self._seal = self.directory.read_seal(sealed[-1]) if sealed else Seal()
         assert self._seal is not None
@@ -136,17 +162,27 @@ class InProcessJob:
             self.settings.runtime_mode == "BATCH",
         )
 
-    def _step(self) -> None:
-        """A place where the process may die."""
+    @property
+    def crashes(self) -> int:
+        """How often the process has died."""
+        return self.crashed.total()
+
+    def _step(self, kind: str, what: object = "") -> None:
+        """A place where the process may die; `kind` says what it was about to do."""
         self.steps += 1
-        is_struck = self._random is not None and self._random.random() < self._options.crash_rate
-        if self.steps in self._options.crash_at or is_struck:
+        is_struck = self._chance(self._options.crash_rate) or self.steps in self._options.crash_at
+        self.trace.append(f"{self.steps} {kind} {what}{' crash' if is_struck else ''}")
+        if is_struck:
+            self.crashed[kind] += 1
             raise InjectedCrash(f"step {self.steps}")
+
+    def _chance(self, rate: float) -> bool:
+        return self._random is not None and self._random.random() < rate
 
     def subtask(self, vertex: int, number: int) -> Subtask:
         """The copy of a subtask that runs the next batch; with a seed, now and then that of another process."""
         found = self._subtasks.get((vertex, number))
-        if found is None or (self._random is not None and self._random.random() < 0.2):
+        if found is None or self._chance(0.2):
             plan: Vertex = pickle.loads(self._pickled[vertex])
             found = self._subtasks[vertex, number] = Subtask(plan, number, self._task_settings, self.clock)
         return found
@@ -159,30 +195,42 @@ class InProcessJob:
         """The state of a subtask, loaded from the checkpoint's files."""
         uid, number = subtask.vertex.uid, subtask.subtask
         path = self.directory.state_path(uid, number)
-        return SubtaskState.open(self.directory.filesystem, path, seal.entry(uid, number).state, local_path=None)
+        is_on_disk = self._options.state == "lmdb"
+        return SubtaskState.open(
+            self.directory.filesystem,
+            path,
+            seal.entry(uid, number).state,
+            local_path=os.path.join(self._scratch, f"local-{subtask.vertex.id}-{number}") if is_on_disk else None,
+            snapshot_after=20 if self._random is None else _SNAPSHOT_AFTER,
+        )
 
     # ---- batches ----
 
     def run(self) -> None:
         """Run batches until the job has ended."""
-        self.status = JobStatus.RUNNING
-        try:
-            while self.run_batch():
-                pass
-        except Exception:
-            self.status = JobStatus.FAILED
-            raise
-        finally:
-            self.close()
-        self.status = JobStatus.FINISHED
+        while self.run_batch():
+            pass
 
     def run_batch(self) -> bool:
         """Run one batch, with whatever crashes and restarts it takes; returns whether there may be more."""
+        if self.status.is_globally_terminal_state():
+            return False
+        self.status = JobStatus.RUNNING
+        try:
+            has_more = self._run_batch()
+        except Exception as failure:
+            self.failure = failure
+            self.end(JobStatus.FAILED)
+            raise
+        if not has_more:
+            self.end(JobStatus.FINISHED)
+        return has_more
+
+    def _run_batch(self) -> bool:
         while True:
             try:
                 return self._try_batch()
             except InjectedCrash:
-                self.crashes += 1
                 self._start_process()
             except OperatorFailure as failure:
                 delay_ms = self._policy.next_delay_ms(self.clock())
@@ -190,16 +238,33 @@ class InProcessJob:
                     raise JobFailedError(f"{failure.text}\njob {self.settings.job_name!r} failed") from failure
                 self.clock.advance(delay_ms)
                 self.restarts += 1
+                self._close_functions()
                 self._start_process()
 
     def drain(self) -> None:
         """End all sources where they are; the next batch is the last."""
         self._wish = Wish(is_draining=True)
 
-    def close(self) -> None:
-        """Remove what the job has on disk, if it was its own."""
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+    def end(self, status: JobStatus) -> None:
+        """The job will run no more: close its functions, remove what it has on disk of its own."""
+        self.status = status
+        try:
+            self._close_functions()
+        finally:
+            self._remove_scratch()
+
+    def _close_functions(self) -> None:
+        """Close the functions of all subtasks; one that fails keeps no other from being closed."""
+        failures: list[OperatorFailure] = []
+        while self._subtasks:
+            _, subtask = self._subtasks.popitem()
+            try:
+                subtask.close()
+            except OperatorFailure as failure:
+                failures.append(failure)
+        # What ended the job, if something did, matters more; it is on its way already.
+        if failures and self.failure is None:
+            raise JobFailedError(f"{failures[0].text}\njob {self.settings.job_name!r} has stopped") from failures[0]
 
     def _try_batch(self) -> bool:
         assert self._seal is not None
@@ -209,19 +274,20 @@ class InProcessJob:
         end = self._read_offset(version)
         if end is None:
             end = self._next_offset()
-            self._step()
+            self._step("plan", version)
             self._write_offset(version, end)
-        self._step()
+        self._step("begin", end)
         self._set_clock(end)
         arrived = self._run_levels(_Host(self, version, self._seal), self._offset, end)
         reports = reports_of(arrived)
         self._print(arrived)
-        self._step()
+        self._step("seal", version)
         sealed = self._committer.seal(self._seal, version, reports)
         self._collect(arrived)
-        self._step()
+        self._step("publish", version)
         self._committer.publish(sealed)
         self._seal, self._offset = sealed, end
+        self._step("go on", version)
         return True
 
     def _next_offset(self) -> Offset:
@@ -242,15 +308,13 @@ class InProcessJob:
 
     def _set_clock(self, end: Offset) -> None:
         """Scripted sources say what time it is."""
-        for vertex, known in self._sources.splits.items():
-            for split, position in enumerate(end["positions"][str(vertex)]):
-                now = known.source.processing_time(split, known.split_count, position)
-                if now is not None and now > self.clock():
-                    self.clock.set(now)
+        now = self._sources.processing_time(end)
+        if now is not None and now > self.clock():
+            self.clock.set(now)
 
     def _cut(self, end: Offset) -> Offset:
         """With a seed, take less than there is."""
-        if self._random is None or not self._offset["begun"] or end["draining"]:
+        if self._random is None or end["draining"]:
             return end
         chance = self._random
         cut = {
@@ -264,8 +328,7 @@ class InProcessJob:
         """Run the sources and then level after level; returns the rows for the driver's side."""
         travelling: list[ExchangeRow] = []
         for task in self._shuffled(self._sources.tasks(start, end)):
-            travelling += self._driven(source_rows(host, task))
-        ephemeral: set[int] = set()
+            travelling += self._driven(host, "source", task, partial(source_rows, host, task))
         for _, vertices in self.plan.levels():
             here = {vertex.id for vertex in vertices}
             mine = [row for row in travelling if row.vertex in here]
@@ -274,13 +337,44 @@ class InProcessJob:
             for vertex, number in self._shuffled(pairs):
                 waiting = [row for row in mine if row.vertex == vertex.id and row.target == number]
                 if waiting or is_due(host, vertex.uid, number):
-                    ordered = self._interleaved(waiting)
-                    travelling += self._driven(vertex_rows(host, vertex.id, number, ordered, ephemeral))
+                    travelling += self._run_subtask(host, vertex, number, self._interleaved(waiting))
         return travelling
 
-    def _driven(self, produced: Iterator[ExchangeRow]) -> list[ExchangeRow]:
-        self._step()
-        return list(produced)
+    def _run_subtask(self, host: _Host, vertex: Vertex, number: int, waiting: list[ExchangeRow]) -> list[ExchangeRow]:
+        # The order of arrival is part of the trace: it is what a seed chooses.
+        order = " ".join(f"{row.src}:{row.seq}" for row in waiting)
+        return self._driven(
+            host,
+            "operator",
+            f"{vertex.name}[{number}] {order}",
+            lambda: vertex_rows(host, vertex.id, number, list(waiting), ()),
+        )
+
+    def _driven(
+        self, host: _Host, kind: str, what: object, start: Callable[[], Iterator[ExchangeRow]]
+    ) -> list[ExchangeRow]:
+        """Run a task to its end, perhaps after it died a few times; the process may die before it or within it."""
+        self._step(kind, what)
+        produced, first = self._begun(host, start)
+        while first.kind != rows.FAILURE and self._chance(self._options.crash_rate):
+            produced.close()
+            self.retried_tasks += 1
+            produced, first = self._begun(host, start)
+        try:
+            self._step(f"inside {kind}", what)
+        except InjectedCrash:
+            produced.close()
+            raise
+        return [first, *produced]
+
+    def _begun(
+        self, host: _Host, start: Callable[[], Iterator[ExchangeRow]]
+    ) -> tuple[Generator[ExchangeRow, None, None], ExchangeRow]:
+        """A task that has given its first row: it has seen some of its input, or all of it and is about to report."""
+        host.attempt = f"{host.version}-{self.steps}-{self.retried_tasks}"
+        produced = start()
+        assert isinstance(produced, Generator)
+        return produced, next(produced)
 
     def _shuffled(self, items: list[Any]) -> list[Any]:
         return items if self._random is None else self._random.sample(items, len(items))
@@ -375,8 +469,7 @@ class InProcessJobClient(JobClient):
     def cancel(self) -> CompletableFuture[None]:
         """Stop the job where it is."""
         if not self.job.status.is_globally_terminal_state():
-            self.job.status = JobStatus.CANCELED
-            self.job.close()
+            self.job.end(JobStatus.CANCELED)
         return CompletableFuture.completed(None)
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
@@ -391,8 +484,9 @@ class InProcessJobClient(JobClient):
         """Run the job to its end."""
         if self.job.status is JobStatus.CANCELED:
             raise JobCancelledError(f"job {self.job.settings.job_name!r} was cancelled")
-        if not self.job.status.is_globally_terminal_state():
-            self.job.run()
+        if self.job.failure is not None:
+            raise self.job.failure
+        self.job.run()
         return JobExecutionResult(self.get_job_id(), 0, {})
 
     def run_batch(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import sys
@@ -9,15 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from penstock.connectors.collection import CollectionSource
 from penstock.connectors.source import SplitSource
-from penstock.engine.spark import native_source
-from penstock.engine.spark.control import Control, ControlReader, ControlState, SourceList, SplitVertex
+from penstock.engine.spark import control as control_module
+from penstock.engine.spark.control import Control, ControlReader
 from penstock.engine.spark.native_source import PenstockReader
+from penstock.runtime.intake import SourceList, SplitVertex, Wish
 
 LIMIT = ReadAllAvailable()
 
@@ -55,7 +56,7 @@ class Sources:
     def __init__(
         self, made: list[Control], splits: dict[int, SplitVertex], frames: dict[int, bool], limit: int
     ) -> None:
-        self.control = Control(SourceList(splits, frames, limit), (), cloudpickle.dumps({}))
+        self.control = Control(SourceList(splits, frames, limit))
         made.append(self.control)
         self.reader = PenstockReader(self.control.directory)
         self.offset = self.reader.initialOffset()
@@ -65,7 +66,7 @@ class Sources:
         end = json.loads(json.dumps(self.reader.latestOffset(self.offset, LIMIT)))
         start, self.offset = self.offset, end
         tasks = [pickle.loads(part.value) for part in self.reader.partitions(start, end)] if start != end else []
-        return [tuple(task.values()) for task in tasks]  # type: ignore[misc]
+        return [() if task is None else dataclasses.astuple(task) for task in tasks]  # type: ignore[misc]
 
 
 def collection(size: int) -> SplitVertex:
@@ -141,7 +142,7 @@ def test_ticks_come_when_due_and_poke_sources_that_watch_for_idleness(
     controls: list[Control], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now_ms = 1_000
-    monkeypatch.setattr(native_source.time, "time_ns", lambda: now_ms * 1_000_000)
+    monkeypatch.setattr(control_module.time, "time_ns", lambda: now_ms * 1_000_000)
     watched = SplitVertex(CollectionSource([]), 1, True)
     still = SplitVertex(Endless(), 2, True)
     monkeypatch.setattr(Endless, "available", lambda self, split, count, position, elapsed, limit: position)
@@ -168,11 +169,13 @@ def test_the_same_offsets_give_the_same_tasks_in_another_process(controls: list[
     start = sources.offset
     sources.batch()
     again = PenstockReader(sources.control.directory)
-    assert [pickle.loads(part.value)["stop"] for part in again.partitions(start, sources.offset)] == [3]
+    assert [pickle.loads(part.value).stop for part in again.partitions(start, sources.offset)] == [3]
 
 
 def test_the_search_path_of_the_driver_reaches_the_reader(controls: list[Control], tmp_path: Path) -> None:
-    control = Control(SourceList({}, {}, 1), (str(tmp_path),), cloudpickle.dumps({}))
+    sys.path.append(str(tmp_path))
+    control = Control(SourceList({}, {}, 1))
+    sys.path.remove(str(tmp_path))
     controls.append(control)
     try:
         PenstockReader(control.directory).initialOffset()
@@ -185,14 +188,14 @@ def test_rows_carry_the_description_through_arrow(controls: list[Control]) -> No
     sources = Sources(controls, {4: collection(2)}, {}, 3)
     part = sources.reader.partitions(sources.offset, sources.reader.latestOffset(sources.offset, LIMIT))[0]
     table = next(iter(sources.reader.read(part)))
-    assert pickle.loads(table.column(0).to_pylist()[0])["vertex"] == 4
+    assert pickle.loads(table.column(0).to_pylist()[0]).vertex == 4
 
 
 def test_what_the_driver_says_is_what_the_reader_sees(controls: list[Control]) -> None:
-    control = Control(SourceList({}, {}, 1), (), cloudpickle.dumps({}))
+    control = Control(SourceList({}, {}, 1))
     controls.append(control)
     reader = ControlReader(control.directory)
-    assert reader.state() == ControlState()
+    assert reader.state() == Wish()
     for change in (
         lambda: control.wake_at(5),
         lambda: control.end_frame(2),
@@ -201,10 +204,10 @@ def test_what_the_driver_says_is_what_the_reader_sees(controls: list[Control]) -
     ):
         change()
         assert reader.state() == control.state
-    assert reader.state() == ControlState(is_draining=True, ended=(2,), due_ms=None)
+    assert reader.state() == Wish(is_draining=True, ended=(2,), due_ms=None)
 
 
 def test_removing_leaves_nothing(controls: list[Control]) -> None:
-    control = Control(SourceList({}, {}, 1), (), cloudpickle.dumps({}))
+    control = Control(SourceList({}, {}, 1))
     control.remove()
     assert not Path(control.directory).exists()

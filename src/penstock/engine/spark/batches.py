@@ -5,23 +5,17 @@ The order is what makes it exactly-once, see `BatchCommitter.on_batch`.
 
 from __future__ import annotations
 
-import pickle
 import threading
 
 from pyspark.sql import DataFrame
 
 from penstock.checkpoint import CheckpointDirectory, Seal
-from penstock.connectors.sink import Committer
+from penstock.checkpoint.committing import VersionCommitter, reports_of
 from penstock.engine.spark.control import Control
 from penstock.engine.spark.driver_sinks import DriverSinks
 from penstock.engine.spark.rows_arrow import from_batch
 from penstock.engine.spark.statistics import JobStatistics
 from penstock.graph.plan import JobPlan
-from penstock.runtime import rows
-from penstock.runtime.failure import OperatorFailure
-from penstock.runtime.operators import SinkOperator
-from penstock.runtime.report import Report
-from penstock.runtime.rows import ExchangeRow
 
 
 class BatchCommitter:
@@ -35,13 +29,11 @@ class BatchCommitter:
         sinks: DriverSinks,
         statistics: JobStatistics,
     ) -> None:
-        self._plan = plan
         self._directory = directory
+        self._versions = VersionCommitter(plan, directory)
         self._control = control
         self._sinks = sinks
         self._statistics = statistics
-        self._ephemeral = {vertex.uid for vertex in plan.vertices if vertex.is_ephemeral}
-        self._committers = _committers(plan)
         self._previous: Seal | None = None
         self.error: Exception | None = None
         self.finished_batch: int | None = None
@@ -61,13 +53,13 @@ class BatchCommitter:
             sealed = self._directory.read_seal(batch) if self._previous is None else None
             if sealed is None:
                 sealed = self._run(frame, batch)
-            self._publish(sealed)
+            self._versions.publish(sealed)
         except Exception as error:
             # Spark would only hand back the text of it.
             self.error = error
             raise
         self._previous = sealed
-        if self._all_ended(sealed):
+        if self._versions.have_all_ended(sealed):
             self.finished_batch = batch
         self._control.wake_at(sealed.next_deadline())
         self.changed.set()
@@ -78,11 +70,11 @@ class BatchCommitter:
         last = self._directory.read_seal(versions[-1]) if versions else None
         if last is None:
             return False
-        if not self._all_ended(last):
+        if not self._versions.have_all_ended(last):
             # Without this, timers set before the restart would wait for the first record after it.
             self._control.wake_at(last.next_deadline())
             return False
-        self._publish(last)
+        self._versions.publish(last)
         return True
 
     def _run(self, frame: DataFrame, batch: int) -> Seal:
@@ -94,43 +86,12 @@ class BatchCommitter:
         try:
             wanted = frame.where(~frame["vertex"].isin(apart)) if apart else frame
             arrived = [row for table in wanted.toArrow().to_batches() for row in from_batch(table)]
-            self._raise_failure(arrived)
+            reports = reports_of(arrived)
             self._sinks.before_seal(frame, arrived, batch)
         finally:
             if apart:
                 frame.unpersist()
-        reports: list[Report] = [pickle.loads(row.payload) for row in arrived if row.kind == rows.REPORT]
-        seal = previous.followed_by(batch, reports, self._ephemeral)
-        self._directory.write_seal(seal)
+        seal = self._versions.seal(previous, batch, reports)
         self._sinks.after_seal(arrived)
         self._statistics.on_batch(batch, seal, reports)
         return seal
-
-    def _raise_failure(self, arrived: list[ExchangeRow]) -> None:
-        failures = [row for row in arrived if row.kind == rows.FAILURE]
-        if failures:
-            failure: OperatorFailure = pickle.loads(failures[0].payload)
-            raise failure
-
-    def _publish(self, seal: Seal) -> None:
-        for uid, items in seal.committables.items():
-            self._committers[uid].commit(items)
-
-    def _all_ended(self, seal: Seal) -> bool:
-        """Whether every source has ended; all that they set off ran in the same batch."""
-        return all(
-            seal.entry(vertex.uid, subtask).has_ended
-            for vertex in self._plan.sources()
-            for subtask in range(1 if vertex.is_ephemeral else vertex.parallelism)
-        )
-
-
-def _committers(plan: JobPlan) -> dict[str, Committer]:
-    found: dict[str, Committer] = {}
-    for vertex in plan.vertices:
-        for chained in vertex.operators:
-            if isinstance(chained.operator, SinkOperator):
-                committer = chained.operator.sink.create_committer()
-                if committer is not None:
-                    found[chained.uid] = committer
-    return found

@@ -10,55 +10,40 @@ import json
 import os
 import shutil
 import tempfile
-from dataclasses import asdict, dataclass, replace
+import time
+from dataclasses import asdict, replace
 
 import cloudpickle
 
-from penstock.connectors.source import SplitSource
+from penstock.engine.spark.surroundings import Surroundings
+from penstock.runtime.intake import SourceList, Wish
 
-
-@dataclass(frozen=True)
-class ControlState:
-    """What the driver wants of the next batches."""
-
-    is_draining: bool = False
-    ended: tuple[int, ...] = ()
-    due_ms: int | None = None
-
-
-@dataclass(frozen=True)
-class SplitVertex:
-    """A source vertex that Penstock reads itself, as the reader needs to know it."""
-
-    source: SplitSource
-    split_count: int
-    has_idleness: bool
-
-
-@dataclass(frozen=True)
-class SourceList:
-    """All sources of a job. `frames`: vertex -> whether it has idleness, for sources that Spark reads."""
-
-    splits: dict[int, SplitVertex]
-    frames: dict[int, bool]
-    max_records_per_batch: int
+CLOCK = "clock"
+"""Name of the file that stands for the clock, where a scripted source sets it."""
 
 
 class Control:
     """The driver's end of the control file."""
 
-    def __init__(self, sources: SourceList, search_path: tuple[str, ...], main_classes: bytes) -> None:
+    def __init__(self, sources: SourceList) -> None:
         self.directory = tempfile.mkdtemp(prefix="penstock-control-")
-        self._state = ControlState()
+        self._state = Wish()
+        self.clock_file = os.path.join(self.directory, CLOCK) if sources.scripts_clock() else None
+        if self.clock_file is not None:
+            write_clock(self.clock_file, 0)
         with open(os.path.join(self.directory, "sources"), "wb") as stream:
-            # Two layers: the search path must be set before the sources can be unpickled.
-            cloudpickle.dump((search_path, main_classes, cloudpickle.dumps(sources)), stream)
+            # Two layers: what the program's own modules and classes need comes before what is made of them.
+            cloudpickle.dump((Surroundings.of_this_process(), cloudpickle.dumps(sources)), stream)
         self._write()
 
     @property
-    def state(self) -> ControlState:
+    def state(self) -> Wish:
         """What was last said."""
         return self._state
+
+    def now_ms(self) -> int:
+        """The time, by the machine's clock or by the script's."""
+        return clock_ms() if self.clock_file is None else read_clock(self.clock_file)
 
     def drain(self) -> None:
         """Let all sources end where they are."""
@@ -94,16 +79,45 @@ class ControlReader:
 
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, "control.json")
+        clock_file = os.path.join(directory, CLOCK)
+        self._clock_file = clock_file if os.path.exists(clock_file) else None
         self._seen: tuple[int, int] | None = None
-        self._state = ControlState()
+        self._state = Wish()
 
-    def state(self) -> ControlState:
+    def state(self) -> Wish:
         """What the driver wants now."""
         status = os.stat(self._path)
         stamp = (status.st_mtime_ns, status.st_ino)
         if stamp != self._seen:
             with open(self._path) as stream:
                 found = json.load(stream)
-            self._state = ControlState(found["is_draining"], tuple(found["ended"]), found["due_ms"])
+            self._state = Wish(found["is_draining"], tuple(found["ended"]), found["due_ms"])
             self._seen = stamp
         return self._state
+
+    def now_ms(self) -> int:
+        """The time, by the machine's clock or by the script's."""
+        return clock_ms() if self._clock_file is None else read_clock(self._clock_file)
+
+    def set_clock(self, now_ms: int) -> None:
+        """A scripted source says what time it is; time does not go back."""
+        if self._clock_file is not None and now_ms > read_clock(self._clock_file):
+            write_clock(self._clock_file, now_ms)
+
+
+def clock_ms() -> int:
+    """The machine's clock."""
+    return time.time_ns() // 1_000_000
+
+
+def read_clock(path: str) -> int:
+    """The time that a clock file shows."""
+    with open(path) as stream:
+        return int(stream.read())
+
+
+def write_clock(path: str, now_ms: int) -> None:
+    """Set a clock file."""
+    with open(path + ".tmp", "w") as stream:
+        stream.write(str(now_ms))
+    os.replace(path + ".tmp", path)

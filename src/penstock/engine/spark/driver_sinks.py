@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from penstock.connectors.ddl import schema_to_ddl
-from penstock.connectors.driver_sinks import CollectSink, PrintSink, SparkWriterSink
+from penstock.connectors.driver_sinks import CollectSink, ListSink, PrintSink, SparkWriterSink
 from penstock.connectors.records import to_columns
 from penstock.errors import SinkError
 from penstock.graph.plan import JobPlan, Vertex
@@ -30,6 +30,7 @@ class DriverSinks:
         self._plan = plan
         self._print: dict[int, PrintSink] = {}
         self._collect: dict[int, CollectSink] = {}
+        self._lists: dict[int, ListSink] = {}
         self._spark: dict[int, tuple[str, SparkWriterSink]] = {}
         for vertex in plan.driver_vertices():
             self._place(vertex)
@@ -45,6 +46,8 @@ class DriverSinks:
             self._print[vertex.id] = description
         elif isinstance(description, CollectSink):
             self._collect[vertex.id] = description
+        elif isinstance(description, ListSink):
+            self._lists[vertex.id] = description
         else:
             self._spark[vertex.id] = (vertex.name, description)
 
@@ -63,7 +66,9 @@ class DriverSinks:
     def after_seal(self, rows: list[ExchangeRow]) -> None:
         """Exactly-once towards this program: done when the batch is final."""
         for row in rows:
-            if row.vertex in self._collect:
+            if row.vertex in self._lists:
+                self._lists[row.vertex].results.extend(decode_block(row.payload).values)
+            elif row.vertex in self._collect:
                 self._hand_over(self.collected[self._collect[row.vertex].id], decode_block(row.payload).values)
 
     def _hand_over(self, waiting: queue.Queue[list[Any]], values: list[Any]) -> None:

@@ -29,10 +29,11 @@ from penstock.engine.spark.progress import ProgressDisplay
 from penstock.engine.spark.session import get_session, query_config
 from penstock.engine.spark.shipping import check_picklable, ship
 from penstock.engine.spark.statistics import JobStatistics, Progress
-from penstock.engine.spark.topology import build_frame, source_list
+from penstock.engine.spark.topology import build_frame
 from penstock.errors import CheckpointError, JobCancelledError, JobFailedError
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, compile_plan
 from penstock.runtime.admission import check_first_keys
+from penstock.runtime.intake import SourceList
 from penstock.runtime.operators import SinkOperator
 from penstock.runtime.subtask import TaskSettings
 
@@ -93,11 +94,11 @@ class SparkJob:
         """Ask the job to end its sources where they are, fire everything, and finish."""
         self._drain.set()
 
-    def _task_settings(self, attempt: int) -> TaskSettings:
+    def _task_settings(self, attempt: int, started_ms: int) -> TaskSettings:
         return TaskSettings(
             job_id=self.job_id,
             attempt=attempt,
-            started_ms=time.time_ns() // 1_000_000,
+            started_ms=started_ms,
             job_parameters=self.settings.job_parameters,
             watermark_every_records=self.settings.watermark_every_records,
             is_batch_mode=self.settings.runtime_mode == "BATCH",
@@ -147,9 +148,15 @@ class SparkJob:
         if self._cancel.is_set():
             return
         self._directory.take_over()
-        shipped = ship(self.plan, self._task_settings(attempt), self._directory.uri, self.settings.state_backend)
-        sources = source_list(self.plan, self.settings)
-        control = Control(sources, shipped.search_path, shipped.main_classes)
+        sources = SourceList.of(self.plan, self.settings.max_records_per_batch)
+        control = Control(sources)
+        shipped = ship(
+            self.plan,
+            self._task_settings(attempt, control.now_ms()),
+            self._directory.uri,
+            self.settings.state_backend,
+            control.clock_file,
+        )
         committer = BatchCommitter(self.plan, self._directory, control, self.sinks, self.statistics)
         try:
             if committer.finish_if_ended():

@@ -1,9 +1,8 @@
 """One Spark data source for everything that Penstock reads itself, and for control: ticks, drain, end of input.
 
-One for all, because every Python source of a query costs a process and some 0.1 s a batch. Its offset is plain
-JSON, logged by Spark before each batch:
-`{"begun": bool, "tick": int, "draining": bool, "ended": [vertex], "positions": {vertex: [position per split]}}`.
-Its rows only name ranges; the records are made by the source operator, in the task after it.
+One for all, because every Python source of a query costs a process and some 0.1 s a batch. Its offset, see
+`penstock.runtime.intake`, is plain JSON that Spark logs before each batch. Its rows only name ranges; the records are
+made by the source operator, in the task after it.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
-from penstock.engine.spark.control import ControlReader, SourceList, SplitVertex
+from penstock.engine.spark.control import ControlReader
+from penstock.runtime.intake import Offset, SourceList, SourceTask
 
 NAME = "penstock"
 _SCHEMA = pa.schema([("info", pa.binary())])
-
-Offset = dict[str, Any]
 
 
 class PenstockSource(DataSource):
@@ -54,10 +52,8 @@ class PenstockReader(DataSourceStreamReader):
     def _load(self) -> SourceList:
         if self._sources is None:
             with open(os.path.join(self._directory, "sources"), "rb") as stream:
-                search_path, main_classes, sources = pickle.load(stream)
-            sys.path.extend(entry for entry in search_path if entry not in sys.path)
-            for name, value in pickle.loads(main_classes).items():
-                setattr(sys.modules["__main__"], name, value)
+                surroundings, sources = pickle.load(stream)
+            surroundings.take_on()
             loaded: SourceList = pickle.loads(sources)
             self._sources = loaded
             self._control = ControlReader(self._directory)
@@ -66,9 +62,7 @@ class PenstockReader(DataSourceStreamReader):
 
     def initialOffset(self) -> Offset:
         """Nothing read, nothing begun."""
-        sources = self._load()
-        positions = {str(vertex): [0] * split.split_count for vertex, split in sources.splits.items()}
-        return {"begun": False, "tick": 0, "draining": False, "ended": [], "positions": positions}
+        return self._load().first_offset()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """How much a batch takes is decided here, not by Spark."""
@@ -77,40 +71,18 @@ class PenstockReader(DataSourceStreamReader):
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
         """Where the next batch ends. Equal to `start` if there is nothing to do."""
         sources = self._load()
-        wanted = self._control.state()
-        now = time.time_ns() // 1_000_000
-        is_due = wanted.due_ms is not None and wanted.due_ms <= now
-        return {
-            "begun": True,
-            "tick": start["tick"] + 1 if is_due else start["tick"],
-            "draining": start["draining"] or wanted.is_draining,
-            "ended": sorted({*start["ended"], *wanted.ended}),
-            "positions": start["positions"] if wanted.is_draining else self._advanced(sources, start["positions"]),
-        }
-
-    def _advanced(self, sources: SourceList, positions: dict[str, list[int]]) -> dict[str, list[int]]:
         elapsed_ms = int((time.monotonic() - self._started) * 1000)
-        splits = sum(vertex.split_count for vertex in sources.splits.values())
-        limit = max(1, sources.max_records_per_batch // max(1, splits))
-        return {
-            key: [
-                _available(sources.splits[int(key)], split, position, elapsed_ms, limit)
-                for split, position in enumerate(each)
-            ]
-            for key, each in positions.items()
-        }
+        now_ms = self._control.now_ms()
+        end = sources.next_offset(start, self._control.state(), now_ms=now_ms, elapsed_ms=elapsed_ms)
+        scripted_ms = sources.processing_time(end)
+        if scripted_ms is not None:
+            self._control.set_clock(scripted_ms)
+        return end
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """One partition for each thing to do in the batch; at least one, so that the batch exists."""
-        sources = self._load()
-        tasks = [
-            task
-            for vertex, split_vertex in sources.splits.items()
-            for split in range(split_vertex.split_count)
-            if (task := _split_task(vertex, split, split_vertex, start, end)) is not None
-        ]
-        tasks += [task for vertex in sources.frames if (task := _frame_task(vertex, sources, start, end)) is not None]
-        return [InputPartition(pickle.dumps(task)) for task in tasks or [{}]]
+        found: list[SourceTask | None] = [*self._load().tasks(start, end)]
+        return [InputPartition(pickle.dumps(task)) for task in found or [None]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Hand the description over."""
@@ -120,37 +92,3 @@ class PenstockReader(DataSourceStreamReader):
         """The query has ended: Spark has closed the connection, which its runner would report as an error."""
         if isinstance(sys.exc_info()[1], EOFError):
             os._exit(0)
-
-
-def _available(vertex: SplitVertex, split: int, position: int, elapsed_ms: int, limit: int) -> int:
-    return max(position, vertex.source.available(split, vertex.split_count, position, elapsed_ms, limit))
-
-
-def _task(vertex: int, split: int, start: int, stop: int, ends: bool) -> dict[str, Any]:
-    return {"vertex": vertex, "split": split, "start": start, "stop": stop, "ends": ends}
-
-
-def _split_task(vertex: int, split: int, known: SplitVertex, start: Offset, end: Offset) -> dict[str, Any] | None:
-    """What to do for a split: read a range, end it, look at its idleness, or nothing."""
-    first, last = start["positions"][str(vertex)][split], end["positions"][str(vertex)][split]
-    limit = known.source.split_end(split, known.split_count)
-    had_ended = start["draining"] or (start["begun"] and limit is not None and first >= limit)
-    if had_ended:
-        return None
-    ends = end["draining"] or (limit is not None and last >= limit)
-    is_poked = known.has_idleness and _looks_around(start, end)
-    return _task(vertex, split, first, last, ends) if last > first or ends or is_poked else None
-
-
-def _looks_around(start: Offset, end: Offset) -> bool:
-    """Whether a batch lets sources notice that nothing comes; the first one starts their clocks."""
-    return bool(end["tick"] != start["tick"] or not start["begun"])
-
-
-def _frame_task(vertex: int, sources: SourceList, start: Offset, end: Offset) -> dict[str, Any] | None:
-    had_ended = start["draining"] or vertex in start["ended"]
-    if had_ended:
-        return None
-    ends = end["draining"] or vertex in end["ended"]
-    is_poked = sources.frames[vertex] and _looks_around(start, end)
-    return _task(vertex, 0, 0, 0, ends) if ends or is_poked else None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import pickle
-import sys
-import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import cloudpickle
 
+from penstock.engine.spark.control import clock_ms, read_clock
+from penstock.engine.spark.surroundings import Surroundings
 from penstock.errors import GraphError
 from penstock.graph.plan import JobPlan, Vertex
 from penstock.runtime.subtask import Subtask, TaskSettings
@@ -26,11 +26,13 @@ class ShippedPlan:
     settings: TaskSettings
     checkpoint_uri: str
     state_backend: str
-    search_path: tuple[str, ...]
-    main_classes: bytes
+    clock_file: str | None
+    surroundings: Surroundings
 
 
-def ship(plan: JobPlan, settings: TaskSettings, checkpoint_uri: str, state_backend: str) -> ShippedPlan:
+def ship(
+    plan: JobPlan, settings: TaskSettings, checkpoint_uri: str, state_backend: str, clock_file: str | None
+) -> ShippedPlan:
     """Pickle a plan; an operator that cannot be pickled is named."""
     return ShippedPlan(
         key=uuid.uuid4().hex,
@@ -38,8 +40,8 @@ def ship(plan: JobPlan, settings: TaskSettings, checkpoint_uri: str, state_backe
         settings=settings,
         checkpoint_uri=checkpoint_uri,
         state_backend=state_backend,
-        search_path=tuple(entry for entry in sys.path if entry),
-        main_classes=cloudpickle.dumps(_main_classes()),
+        clock_file=clock_file,
+        surroundings=Surroundings.of_this_process(),
     )
 
 
@@ -65,24 +67,6 @@ def _pickled(vertex: Vertex) -> bytes:
         raise GraphError(f"vertex {vertex.name!r} cannot be sent to the workers: {whole}") from None
 
 
-def _main_classes() -> dict[str, type]:
-    """Classes of the user's script. Plain pickle finds them by name only, so workers must have them by name too."""
-    main = sys.modules.get("__main__")
-    classes: dict[str, type] = {}
-    for name, value in list(vars(main).items()) if main is not None else []:
-        if isinstance(value, type) and value.__module__ == "__main__" and _is_picklable(value):
-            classes[name] = value
-    return classes
-
-
-def _is_picklable(value: Any) -> bool:
-    try:
-        cloudpickle.dump(value, io.BytesIO())
-    except Exception:
-        return False
-    return True
-
-
 _subtasks: dict[tuple[int, int], Subtask] = {}
 _current_key = ""
 
@@ -93,7 +77,7 @@ def subtask_of(plan: ShippedPlan, vertex_id: int, subtask: int) -> Subtask:
     found = _subtasks.get((vertex_id, subtask))
     if found is None:
         vertex: Vertex = pickle.loads(plan.vertices[vertex_id])
-        found = Subtask(vertex, subtask, plan.settings, clock_ms)
+        found = Subtask(vertex, subtask, plan.settings, clock_of(plan))
         _subtasks[vertex_id, subtask] = found
     return found
 
@@ -109,13 +93,10 @@ def _enter(plan: ShippedPlan) -> None:
     if plan.key == _current_key:
         return
     _subtasks.clear()
-    sys.path.extend(entry for entry in plan.search_path if entry not in sys.path)
-    main = sys.modules["__main__"]
-    for name, value in pickle.loads(plan.main_classes).items():
-        setattr(main, name, value)
+    plan.surroundings.take_on()
     _current_key = plan.key
 
 
-def clock_ms() -> int:
-    """The wall clock of a task."""
-    return time.time_ns() // 1_000_000
+def clock_of(plan: ShippedPlan) -> Callable[[], int]:
+    """The clock of a task: the machine's, or the file that a scripted source sets."""
+    return clock_ms if plan.clock_file is None else partial(read_clock, plan.clock_file)

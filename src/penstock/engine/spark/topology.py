@@ -9,45 +9,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.connectors.frame_source import FrameSource
-from penstock.connectors.source import SplitSource
 from penstock.engine.spark import tasks
-from penstock.engine.spark.control import SourceList, SplitVertex
 from penstock.engine.spark.native_source import NAME, PenstockSource
 from penstock.engine.spark.rows_arrow import SPARK_SCHEMA
 from penstock.engine.spark.shipping import ShippedPlan
 from penstock.errors import GraphError
 from penstock.graph.plan import JobPlan, Vertex
-from penstock.graph.settings import JobSettings
-from penstock.runtime.operators import SourceOperator
+from penstock.runtime.intake import source_operator
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-
-
-def source_list(plan: JobPlan, settings: JobSettings) -> SourceList:
-    """The sources of a plan, sorted by who reads them."""
-    splits: dict[int, SplitVertex] = {}
-    frames: dict[int, bool] = {}
-    for vertex in plan.sources():
-        operator = source_operator(vertex)
-        has_idleness = _has_idleness(vertex)
-        if isinstance(operator.source, SplitSource):
-            splits[vertex.id] = SplitVertex(operator.source, vertex.parallelism, has_idleness)
-        else:
-            frames[vertex.id] = has_idleness
-    return SourceList(splits, frames, settings.max_records_per_batch)
-
-
-def source_operator(vertex: Vertex) -> SourceOperator:
-    """The head of a source vertex."""
-    operator = vertex.operators[0].operator
-    assert isinstance(operator, SourceOperator)
-    return operator
-
-
-def _has_idleness(vertex: Vertex) -> bool:
-    """Whether the source, or a watermark assigner chained to it, has to notice that nothing comes."""
-    strategies = [getattr(chained.operator, "strategy", None) for chained in vertex.operators]
-    return any(strategy is not None and strategy.idle_timeout_ms is not None for strategy in strategies)
 
 
 def build_frame(session: SparkSession, plan: JobPlan, shipped: ShippedPlan, control_directory: str) -> DataFrame:
@@ -57,7 +27,7 @@ def build_frame(session: SparkSession, plan: JobPlan, shipped: ShippedPlan, cont
     frames = [native.mapInArrow(_native_task(shipped), SPARK_SCHEMA)]
     for vertex in plan.sources():
         if vertex.is_ephemeral:
-            frames.append(_frame_of(session, vertex).mapInArrow(_frame_task(shipped, vertex.id), SPARK_SCHEMA))
+            frames.append(_frame_of(session, vertex).mapInArrow(_frame_task(shipped, vertex), SPARK_SCHEMA))
     frame = reduce(DataFrame.union, frames)
     ephemeral = {vertex.id for vertex in plan.sources() if vertex.is_ephemeral}
     for _, vertices in plan.levels():
@@ -89,9 +59,12 @@ def _native_task(shipped: ShippedPlan) -> Task:
     return native_sources
 
 
-def _frame_task(shipped: ShippedPlan, vertex: int) -> Task:
+def _frame_task(shipped: ShippedPlan, vertex: Vertex) -> Task:
+    vertex_id, source = vertex.id, source_operator(vertex).source
+    assert isinstance(source, FrameSource)
+
     def frame_source(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return tasks.run_frame_source(shipped, vertex, batches)
+        return tasks.run_frame_source(shipped, vertex_id, source, batches)
 
     return frame_source
 
