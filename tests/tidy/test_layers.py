@@ -40,19 +40,20 @@ LAYERS: dict[str, set[str]] = {
     "graph": FOUNDATION | CONTRACTS | VOCABULARY | {"state.groups"},
     # The runtime reads the plan it is given, as data; it does not build or compile one.
     "runtime": FOUNDATION | CONTRACTS | VOCABULARY | PLAN | {"state"},
-    "checkpoint": FOUNDATION | {"state", "runtime"},
+    # A version is sealed and published by the plan's own sinks, whatever engine ran it.
+    "checkpoint": FOUNDATION | CONTRACTS | PLAN | {"state", "runtime"},
     "datastream": CORE,
     "cep": CORE,
     "table": CORE | {"cep"},
     "engine": CORE | {"checkpoint"},
-    "testing": CORE,
+    "testing": CORE | {"checkpoint"},
     "server": CORE | {"checkpoint", "engine", "table"},
     "cli": CORE | {"checkpoint", "engine", "table", "server"},
 }
 
 # What a function may import while it runs, on top of that: starting a job is the only way up to the engine.
 LAZY_EXTRA: dict[str, set[str]] = {
-    "datastream": {"engine"},
+    "datastream": {"engine", "testing"},
     "table": {"engine"},
     "testing": {"engine"},
 }

@@ -9,7 +9,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.common.configuration import Configuration
 from penstock.common.execution_config import ExecutionConfig
@@ -45,9 +45,6 @@ from penstock.graph.settings import JobSettings
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
 from penstock.runtime import operators
 
-if TYPE_CHECKING:
-    from penstock.testing.in_process import InProcessOptions
-
 __all__ = ["StreamExecutionEnvironment"]
 
 _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
@@ -76,7 +73,7 @@ class StreamExecutionEnvironment:
         self._archives: list[str] = []
         self._cached_files: list[str] = []
         self._executed_up_to = 0
-        self._in_process: InProcessOptions | None = None
+        self._in_process: Any = None  # InProcessOptions of penstock.testing, which is not imported until it is needed
         if configuration is not None:
             self.configure(configuration)
 
