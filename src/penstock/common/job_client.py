@@ -14,7 +14,7 @@ __all__ = ["JobClient"]
 
 
 class JobClient(ABC):
-    """A handle on one started job. None of the methods blocks; wait on the futures."""
+    """A handle on one started job. Only `wait` blocks; the other methods give futures."""
 
     @abstractmethod
     def get_job_id(self) -> JobID:
@@ -35,3 +35,11 @@ class JobClient(ABC):
     @abstractmethod
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """Return the result of the job, or its failure; done when the job has ended."""
+
+    @abstractmethod
+    def stop(self, drain: bool = True) -> CompletableFuture[None]:
+        """Stop the job in good order; `drain` ends its sources, fires all timers and commits all sinks first."""
+
+    @abstractmethod
+    def wait(self, timeout: float | None = None) -> JobExecutionResult:
+        """Wait for the end of the job and return its result; raises what made it fail."""

@@ -381,9 +381,7 @@ class StreamExecutionEnvironment:
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run the job and wait for its end; raises JobFailedError if it fails for good."""
-        client: Any = self.execute_async(job_name)
-        result: JobExecutionResult = client.wait()
-        return result
+        return self.execute_async(job_name).wait()
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the job and return a handle to it."""

@@ -84,6 +84,8 @@ def vertex_rows(
 
     def work(subtask: Subtask) -> Iterator[None]:
         _begin(host, subtask, subtask.subtask, ephemeral=senders)
+        # Timers that came due between the batches fire before the records of this one, as in Flink.
+        subtask.on_processing_time(host.now_ms())
         waiting.reverse()
         while waiting:
             subtask.process(waiting.pop())

@@ -23,6 +23,8 @@ from penstock.runtime.operators import KeyedProcessOperator, ProcessOperator, St
 from penstock.runtime.report import SubtaskEntry
 from penstock.runtime.rows import ExchangeRow, Timestamps
 from penstock.runtime.subtask import Subtask, TaskSettings
+from penstock.state.groups import check_parallelism, key_group, subtask_of
+from penstock.state.keys import encode_key
 from penstock.state.memory_store import MemoryStore
 from penstock.state.rescaling import rows_of_subtask
 from penstock.state.store import OrderedStore
@@ -55,15 +57,22 @@ class HarnessSnapshot:
     def rescaled(
         snapshots: list[HarnessSnapshot], parallelism: int, max_parallelism: int = 128
     ) -> list[HarnessSnapshot]:
-        """The snapshots of all subtasks of an operator, dealt out to another number of subtasks."""
+        """The snapshots of all subtasks of an operator, dealt out to another number of subtasks.
+
+        Event time goes on from the slowest of them: keys come together whose timers another one had not reached.
+        """
+        if not snapshots:
+            raise StateError("rescaled() needs the snapshots of all subtasks, got none")
+        check_parallelism(parallelism, max_parallelism)
         everything = [entry for snapshot in snapshots for entry in snapshot.rows.items()]
-        watermark = min(snapshot.watermark for snapshot in snapshots)
+        slowest = min(snapshots, key=lambda snapshot: snapshot.watermark)
+        version = max(snapshot.version for snapshot in snapshots)
         return [
             HarnessSnapshot(
                 dict(rows_of_subtask(everything, subtask, parallelism, max_parallelism)),
-                snapshots[subtask % len(snapshots)].inline,
-                watermark,
-                max(snapshot.version for snapshot in snapshots),
+                slowest.inline,
+                slowest.watermark,
+                version,
             )
             for subtask in range(parallelism)
         ]
@@ -278,6 +287,22 @@ class KeyedHarness(OperatorHarness):
 
     def __init__(self, operator: StreamOperator, *, key: Callable[[Any], Any], **settings: Any) -> None:
         super().__init__(operator, key=key, **settings)
+
+    def owns(self, key: Any) -> bool:
+        """Whether records with this key go to this subtask; with parallelism 1 all do."""
+        vertex = self._running().vertex
+        group = key_group(encode_key(key), vertex.max_parallelism)
+        return subtask_of(group, vertex.parallelism, vertex.max_parallelism) == self._number
+
+    def process_elements(self, elements: Iterable[tuple[Any, int | None]]) -> None:
+        """Feed records as one block; a record of another subtask is refused, because a job would not bring it here."""
+        pairs = list(elements)
+        assert self._key is not None
+        for value, _ in pairs:
+            key = self._key(value)
+            if not self.owns(key):
+                raise StateError(f"key {key!r} belongs to another subtask; ask owns(key) before feeding a record")
+        super().process_elements(pairs)
 
     def num_event_time_timers(self) -> int:
         """How many event-time timers are set."""

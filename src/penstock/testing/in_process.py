@@ -44,6 +44,8 @@ from penstock.state.versions import SubtaskState
 from penstock.testing.clock import ManualClock
 
 _LARGEST_CUT = 7
+# How far time may run ahead while nothing can be read: longer than any pause that a test needs.
+_PATIENCE_MS = 3_600_000
 _STATE = ("memory", "lmdb")
 # With a seed, so soon that a short test sees chains of change files and snapshots that end them.
 _SNAPSHOT_AFTER = 3
@@ -51,6 +53,10 @@ _SNAPSHOT_AFTER = 3
 
 class InjectedCrash(Exception):
     """The process of the job died here, as far as the job can tell."""
+
+
+class StalledJob(JobFailedError):
+    """Nothing is left to read, and no time will change that. The job is as it was: it can be stopped."""
 
 
 @dataclass(frozen=True)
@@ -132,10 +138,10 @@ class InProcessJob:
             raise GraphError(f"source {name!r} is read by Spark: it cannot run in process")
         self._pickled = {v.id: bytes(cloudpickle.dumps(v)) for v in self.plan.vertices if not v.is_driver}
         self._policy = settings.restart_strategy.create_policy()
-        self._scratch = _fast_directory()
+        self.scratch = _fast_directory()
         # Also for jobs that are left unfinished.
-        self._remove_scratch = weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
-        self.directory = CheckpointDirectory(settings.checkpoint_directory or os.path.join(self._scratch, "checkpoint"))
+        self._remove_scratch = weakref.finalize(self, shutil.rmtree, self.scratch, ignore_errors=True)
+        self.directory = CheckpointDirectory(settings.checkpoint_directory or os.path.join(self.scratch, "checkpoint"))
         self.job_id = self.directory.adopt(settings.job_name, self.plan.fingerprint())
         self._wish = Wish()
         self._subtasks: dict[tuple[int, int], Subtask] = {}
@@ -161,6 +167,12 @@ class InProcessJob:
             self.settings.watermark_every_records,
             self.settings.runtime_mode == "BATCH",
         )
+
+    @property
+    def batches(self) -> int:
+        """How many batches are final."""
+        assert self._seal is not None
+        return self._seal.version + 1
 
     @property
     def crashes(self) -> int:
@@ -200,7 +212,7 @@ class InProcessJob:
             self.directory.filesystem,
             path,
             seal.entry(uid, number).state,
-            local_path=os.path.join(self._scratch, f"local-{subtask.vertex.id}-{number}") if is_on_disk else None,
+            local_path=os.path.join(self.scratch, f"local-{subtask.vertex.id}-{number}") if is_on_disk else None,
             snapshot_after=20 if self._random is None else _SNAPSHOT_AFTER,
         )
 
@@ -208,8 +220,17 @@ class InProcessJob:
 
     def run(self) -> None:
         """Run batches until the job has ended."""
+        self._refuse_endless()
         while self.run_batch():
             pass
+
+    def _refuse_endless(self) -> None:
+        for vertex, known in self._sources.splits.items():
+            if not known.source.is_bounded() and not self._wish.is_draining:
+                raise GraphError(
+                    f"{self.plan.vertex(vertex).name!r} never ends, so the job would run for ever: use a bounded "
+                    "source, or execute_async() and then run_batch() and stop() of the client"
+                )
 
     def run_batch(self) -> bool:
         """Run one batch, with whatever crashes and restarts it takes; returns whether there may be more."""
@@ -218,6 +239,8 @@ class InProcessJob:
         self.status = JobStatus.RUNNING
         try:
             has_more = self._run_batch()
+        except StalledJob:
+            raise
         except Exception as failure:
             self.failure = failure
             self.end(JobStatus.FAILED)
@@ -295,15 +318,14 @@ class InProcessJob:
         assert self._seal is not None
         due = self._seal.next_deadline()
         wish = Wish(self._wish.is_draining, (), due)
-        for _ in range(2):
-            now = self.clock()
+        for now in _moments(self.clock(), due):
             end = self._sources.next_offset(self._offset, wish, now_ms=now, elapsed_ms=now)
             if end != self._offset:
+                self.clock.set(now)
                 return self._cut(end)
-            self.clock.advance(1000 if due is None else max(0, due - now))
-        raise JobFailedError(
+        raise StalledJob(
             f"job {self.settings.job_name!r} waits for data that will not come: its sources give nothing more and have "
-            "not ended; drain() it, or use bounded sources"
+            "not ended; stop() it, or use bounded sources"
         )
 
     def _set_clock(self, end: Offset) -> None:
@@ -444,6 +466,16 @@ def _driver_sinks(plan: JobPlan, collected: dict[str, deque[Any]]) -> dict[int, 
         elif not isinstance(sink, (PrintSink, ListSink)):
             raise GraphError(f"sink {vertex.name!r} is written by Spark: it cannot run in process")
     return found
+
+
+def _moments(start: int, due: int | None) -> Iterator[int]:
+    """Times at which to look for something to do: now, then every second, and when something is due."""
+    now = start
+    while now < start + _PATIENCE_MS:
+        yield now
+        now = min(now + 1000, due) if due is not None and due > now else now + 1000
+    if due is not None and due >= now:
+        yield due
 
 
 def _fast_directory() -> str:

@@ -5,7 +5,9 @@ Owns the script and how far a batch may read of it; runs in process and on (loca
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -62,6 +64,13 @@ class ScriptedFailure(Exception):
 Script = Sequence[Any]
 
 
+def _folder_of_this_program() -> str:
+    """A folder that goes with the program: copies of the source, in workers too, may need it until then."""
+    folder = tempfile.mkdtemp(prefix="penstock-script-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 class ScriptedSource(SplitSource):
     """A bounded source that follows scripts, one for each split.
 
@@ -79,7 +88,7 @@ class ScriptedSource(SplitSource):
         self._paused: dict[tuple[int, int], int] = {}
         # Failures are counted in a folder: the process that failed does not remember.
         has_failures = any(isinstance(item, Fail) for script in self._scripts for item in script)
-        self._folder = tempfile.mkdtemp(prefix="penstock-script-") if has_failures else None
+        self._folder = _folder_of_this_program() if has_failures else None
 
     def is_bounded(self) -> bool:
         """Whether the script is all there will be."""

@@ -4,35 +4,52 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.common import WatermarkStrategy
-from penstock.datastream import KeyedProcessFunction, OutputTag, ProcessFunction, StreamExecutionEnvironment
+from penstock.common import Configuration, WatermarkStrategy
+from penstock.datastream import (
+    KeyedProcessFunction,
+    OutputTag,
+    ProcessFunction,
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
+)
+from penstock.datastream.data_stream import DataStream
+from penstock.testing import CollectSink
+from penstock.testing.in_process import InProcessJob, InProcessJobClient
 from tests.unit.runtime import cut_program
-from tests.unit.runtime.executor import InProcessJob, random_cuts, whole
 
 TRADES = st.lists(
     st.tuples(st.sampled_from("abc"), st.integers(0, cut_program.DISORDER), st.integers(0, 9)), max_size=25
 ).map(cut_program.trades)
 
 
-def compared(path: Path, values: list[cut_program.Trade], size: int, cuts: Any, **settings: Any) -> InProcessJob:
-    environment = StreamExecutionEnvironment.get_execution_environment()
-    for name, stream in cut_program.build(environment, values, size).items():
-        stream.print().name(name)
-    return InProcessJob(environment, path, **settings).run(cuts)
+Results = dict[str, list[Any]]
 
 
-def counted(job: InProcessJob) -> dict[str, Counter[Any]]:
-    return {name.removeprefix("Sink: "): Counter(values) for name, values in job.driver.items()}
+def configured(**keys: int) -> Configuration:
+    configuration = Configuration()
+    names = {"pace": "pipeline.watermark-every-records", "batch": "penstock.batch.max-records"}
+    for key, value in keys.items():
+        configuration.set_string(names[key], str(value))
+    return configuration
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def executed(environment: StreamExecutionEnvironment, streams: dict[str, DataStream]) -> tuple[Results, InProcessJob]:
+    sinks = {name: CollectSink() for name in streams}
+    for name, stream in streams.items():
+        stream.add_sink(sinks[name])
+    client = environment.execute_async()
+    assert isinstance(client, InProcessJobClient)
+    client.wait()
+    return {name: sink.results for name, sink in sinks.items()}, client.job
+
+
+@settings(max_examples=40)
 @given(
     values=TRADES,
     size=st.integers(1, 20),
@@ -42,7 +59,6 @@ def counted(job: InProcessJob) -> dict[str, Counter[Any]]:
     is_on_disk=st.booleans(),
 )
 def test_results_do_not_depend_on_cuts_parallelism_or_processes(
-    tmp_path_factory: pytest.TempPathFactory,
     values: list[cut_program.Trade],
     size: int,
     parallelism: int,
@@ -50,42 +66,37 @@ def test_results_do_not_depend_on_cuts_parallelism_or_processes(
     seed: int,
     is_on_disk: bool,
 ) -> None:
-    path = tmp_path_factory.mktemp("cuts")
-    job = compared(
-        path,
-        values,
-        size,
-        random_cuts(seed),
-        parallelism=parallelism,
-        seed=seed,
-        watermark_every_records=pace,
-        is_on_disk=is_on_disk,
+    environment = StreamExecutionEnvironment.in_process(
+        seed, crash_rate=0.03, state="lmdb" if is_on_disk else "memory", configuration=configured(pace=pace)
     )
-    found = counted(job)
+    environment.set_parallelism(parallelism)
+    results, _ = executed(environment, cut_program.build(environment, values, size))
     for name, records in cut_program.expected(values, size).items():
-        assert found[name] == records, name
-    check_busiest(job)
+        assert Counter(results[name]) == records, name
+    check_busiest(results)
 
 
-def check_busiest(job: InProcessJob) -> None:
+def check_busiest(results: Results) -> None:
     """A second keyed step behind timers: its last word per window is the window with most."""
     most: dict[int, Any] = {}
-    for window in job.driver["Sink: windows"]:
+    for window in results["windows"]:
         most[window[1]] = max(most.get(window[1], window), window, key=lambda each: (each[2], each[0]))
-    found = Counter(job.driver["Sink: busiest"])
-    assert set(most.values()) <= set(found)
-    assert sum(found.values()) == len(job.driver["Sink: windows"])
+    assert set(most.values()) <= set(results["busiest"])
+    assert len(results["busiest"]) == len(results["windows"])
 
 
-def test_one_batch_and_many_give_the_same(tmp_path: Path) -> None:
+def test_one_batch_and_many_give_the_same() -> None:
     values = cut_program.trades([("abc"[n % 3], n % 7, n) for n in range(40)])
-    one = compared(tmp_path / "one", values, 30, whole)
-    many = compared(tmp_path / "many", values, 30, lambda left: min(left, 1))
-    assert (one.batches, many.batches) == (1, 40)
-    assert {k: v for k, v in counted(one).items() if k != "busiest"} == {
-        k: v for k, v in counted(many).items() if k != "busiest"
-    }
-    assert one.driver["Sink: rolling"] == many.driver["Sink: rolling"], "one source and one subtask: also in order"
+    runs = []
+    for batch in (1_000, 1):
+        environment = StreamExecutionEnvironment.in_process(configuration=configured(pace=5, batch=batch))
+        environment.set_parallelism(1)
+        runs.append(executed(environment, cut_program.build(environment, values, 30)))
+    (one, one_job), (many, many_job) = runs
+    assert (one_job.batches, many_job.batches) == (1, 40)
+    for name in ("windows", "late", "odd"):
+        assert Counter(one[name]) == Counter(many[name])
+    assert one["rolling"] == many["rolling"], "one source and one subtask: also in order"
 
 
 class Lateness(KeyedProcessFunction):
@@ -101,8 +112,9 @@ class OddAside(ProcessFunction):
 
 @pytest.mark.parametrize("parallelism", [1, 3])
 @pytest.mark.parametrize("way", ["main and side output", "operator and the one before", "stream with itself"])
-def test_a_union_of_two_edges_of_one_vertex_makes_nothing_late(tmp_path: Path, way: str, parallelism: int) -> None:
-    environment = StreamExecutionEnvironment.get_execution_environment()
+def test_a_union_of_two_edges_of_one_vertex_makes_nothing_late(way: str, parallelism: int) -> None:
+    environment = StreamExecutionEnvironment.in_process(1, configuration=configured(pace=5))
+    environment.set_parallelism(parallelism)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: value)
     stream = environment.from_sequence(0, 39).assign_timestamps_and_watermarks(strategy)
     split = stream.process(OddAside())
@@ -111,9 +123,8 @@ def test_a_union_of_two_edges_of_one_vertex_makes_nothing_late(tmp_path: Path, w
         "operator and the one before": lambda: stream.union(split),
         "stream with itself": lambda: stream.union(stream),
     }[way]()
-    united.key_by(lambda value: value % 5).process(Lateness()).print()
-    job = InProcessJob(environment, tmp_path, parallelism=parallelism).run(random_cuts(1))
-    assert sum(job.driver.values(), []) == []  # noqa: RUF017
+    late = united.key_by(lambda value: value % 5).process(Lateness())
+    assert executed(environment, {"late": late})[0] == {"late": []}
 
 
 class TimerOnFinals(KeyedProcessFunction):
@@ -125,12 +136,12 @@ class TimerOnFinals(KeyedProcessFunction):
 
 
 @pytest.mark.parametrize("parallelism", [1, 2])
-def test_in_batch_mode_finals_come_once_and_timers_behind_them_fire(tmp_path: Path, parallelism: int) -> None:
-    environment = StreamExecutionEnvironment.get_execution_environment()
+def test_in_batch_mode_finals_come_once_and_timers_behind_them_fire(parallelism: int) -> None:
+    environment = StreamExecutionEnvironment.in_process(1)
+    environment.set_parallelism(parallelism).set_runtime_mode(RuntimeExecutionMode.BATCH)
     pairs = environment.from_sequence(1, 20).map(lambda number: (number % 3, number))
     finals = pairs.key_by(lambda value: value[0]).reduce(lambda a, b: (a[0], a[1] + b[1]))
-    finals.print().name("finals")
-    finals.key_by(lambda value: value[0]).process(TimerOnFinals()).print().name("timers")
-    job = InProcessJob(environment, tmp_path, parallelism=parallelism, seed=1, is_batch_mode=True).run(random_cuts(2))
-    assert sorted(job.driver["Sink: finals"]) == [(0, 63), (1, 70), (2, 77)]
-    assert sorted(job.driver["Sink: timers"]) == [0, 1, 2]
+    timers = finals.key_by(lambda value: value[0]).process(TimerOnFinals())
+    results, _ = executed(environment, {"finals": finals, "timers": timers})
+    assert sorted(results["finals"]) == [(0, 63), (1, 70), (2, 77)]
+    assert sorted(results["timers"]) == [0, 1, 2]

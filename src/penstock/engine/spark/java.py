@@ -79,7 +79,8 @@ def _without_vector_module(home: Path) -> Path:
     return wrapped
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the home, or say what to install and fail."""
     try:
         sys.stdout.write(f"{java_home()}\n")
     except ConfigurationError as error:

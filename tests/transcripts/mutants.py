@@ -1,0 +1,242 @@
+"""Operators broken on purpose, each with the transcript that must notice. No monkeypatching: they must reach Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from penstock.datastream import DataStream
+from penstock.runtime.operators import (
+    KeyedProcessOperator,
+    MapOperator,
+    ProcessOperator,
+    ReduceOperator,
+    StreamOperator,
+    WatermarkOperator,
+)
+from penstock.runtime.rows import Timestamps
+from penstock.testing.transcripts import Transcript
+from tests.transcripts.every_case import BY_NAME
+
+
+class Mutant(StreamOperator):
+    """An operator with a fault; `seen_by` is the name of the transcript that must fail."""
+
+    seen_by = ""
+    replaces: type[StreamOperator]
+
+
+class Veil:
+    """Stands before an object and answers some calls itself."""
+
+    def __init__(self, hidden: Any) -> None:
+        self._hidden = hidden
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._hidden, name)
+
+
+class BackwardTimers(Veil):
+    def pop_due(self, domain: int, up_to: int) -> Iterator[Any]:
+        return iter(list(self._hidden.pop_due(domain, up_to))[::-1])
+
+
+class Uncleared(Veil):
+    def clear(self) -> None:
+        pass
+
+
+class Unerased(Veil):
+    def delete(self, *arguments: Any) -> None:
+        pass
+
+
+class TimersInDisorder(KeyedProcessOperator, Mutant):
+    seen_by = "timers fire in the order of their timestamps, whatever the order they were set in"
+    replaces = KeyedProcessOperator
+
+    def open(self) -> None:
+        super().open()
+        self.context.timers = BackwardTimers(self.context.timers)  # type: ignore[assignment]
+
+
+class TimersOneLate(KeyedProcessOperator, Mutant):
+    seen_by = "an event-time timer fires when the watermark reaches it, with its own timestamp"
+    replaces = KeyedProcessOperator
+
+    def on_watermark(self, watermark: int) -> None:
+        super().on_watermark(watermark - 1)
+
+
+class TimersOneEarly(KeyedProcessOperator, Mutant):
+    seen_by = "event time may be negative"
+    replaces = KeyedProcessOperator
+
+    def on_watermark(self, watermark: int) -> None:
+        super().on_watermark(min(watermark, 2**63 - 2) + 1)
+
+
+class TimersStay(KeyedProcessOperator, Mutant):
+    seen_by = "a timer that was deleted does not fire, and one that never was may be deleted"
+    replaces = KeyedProcessOperator
+
+    def open(self) -> None:
+        super().open()
+        self.context.timers = Unerased(self.context.timers)  # type: ignore[assignment]
+
+
+class TimersAtTheEnd(KeyedProcessOperator, Mutant):
+    seen_by = "the end of input fires no processing-time timers"
+    replaces = KeyedProcessOperator
+
+    def on_end(self) -> None:
+        self.on_processing_time(2**62)
+        super().on_end()
+
+
+class StateStays(KeyedProcessOperator, Mutant):
+    seen_by = "value state belongs to its key and lasts until it is cleared"
+    replaces = KeyedProcessOperator
+
+    def open(self) -> None:
+        super().open()
+        self.function.count = Uncleared(self.function.count)
+
+
+class StateLeftBehind(KeyedProcessOperator, Mutant):
+    """Nothing that comes out is wrong: only the store shows it."""
+
+    seen_by = "state that a timer clears is gone"
+    replaces = KeyedProcessOperator
+
+    def on_watermark(self, watermark: int) -> None:
+        super().on_watermark(watermark)
+        assert self.context.timers is not None and self.context.backend is not None
+        self.context.backend.set_key("nobody")
+        self.function.until.update(1)
+
+
+class TwiceAfterRestore(MapOperator, Mutant):
+    """Says the last thing again when the next batch begins."""
+
+    seen_by = "map keeps timestamps, and the lack of them"
+    replaces = MapOperator
+
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        self.last = state
+        if state is not None:
+            self.output.emit(*state)
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        super().process_block(values, timestamps, keys)
+        self.last = ([self.function(values[-1])], None if timestamps is None else [timestamps[-1]])
+
+    def snapshot(self) -> Any:
+        return self.last
+
+
+class ForgetsBetweenBatches(ReduceOperator, Mutant):
+    """Keeps its results in the process and not in the store."""
+
+    seen_by = "sum adds up the field of the first record"
+    replaces = ReduceOperator
+
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        self.results: dict[Any, Any] = {}
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        assert keys is not None
+        for value, key in zip(values, keys, strict=True):
+            self.results[key] = self.function(self.results[key], value) if key in self.results else value
+            self.output.emit([self.results[key]], timestamps)
+
+
+class LosesTimestamps(MapOperator, Mutant):
+    seen_by = "map keeps timestamps, and the lack of them"
+    replaces = MapOperator
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        super().process_block(values, None, keys)
+
+
+class SidesInTheMainOutput(ProcessOperator, Mutant):
+    seen_by = "side outputs take what is yielded with a tag and what is given to ctx.output"
+    replaces = ProcessOperator
+
+    def open(self) -> None:
+        super().open()
+        self.output.emit_side = lambda tag, values, timestamps: self.output.emit(  # type: ignore[method-assign]
+            values, timestamps
+        )
+
+
+class NothingIsLate(ProcessOperator, Mutant):
+    """Watermarks pass by unseen."""
+
+    seen_by = "a record at the watermark is late, one behind it is not"
+    replaces = ProcessOperator
+
+    def on_watermark(self, watermark: int) -> None:
+        self.output.emit_watermark(watermark)
+
+
+class WatermarksOneAhead(WatermarkOperator, Mutant):
+    """Nothing is wrong with the records: only the watermark shows it."""
+
+    seen_by = "monotonous timestamps stay one behind"
+    replaces = WatermarkOperator
+
+    def open(self) -> None:
+        super().open()
+        emit = self.output.emit_watermark
+        self.output.emit_watermark = lambda watermark: emit(  # type: ignore[method-assign]
+            min(watermark, 2**63 - 2) + 1
+        )
+
+
+MUTANTS: list[type[Mutant]] = [
+    TimersInDisorder,
+    TimersOneLate,
+    TimersOneEarly,
+    TimersStay,
+    TimersAtTheEnd,
+    StateStays,
+    StateLeftBehind,
+    TwiceAfterRestore,
+    ForgetsBetweenBatches,
+    LosesTimestamps,
+    SidesInTheMainOutput,
+    NothingIsLate,
+    WatermarksOneAhead,
+]
+
+
+class _Sabotage:
+    """A pipeline with its operators replaced by broken ones."""
+
+    def __init__(self, pipeline: Callable[[DataStream], DataStream], mutant: type[Mutant]) -> None:
+        self._pipeline = pipeline
+        self._mutant = mutant
+
+    def __call__(self, stream: DataStream) -> DataStream:
+        graph = stream.get_execution_environment().graph
+        known = set(graph.nodes)
+        result = self._pipeline(stream)
+        for node in list(graph.nodes.values()):
+            if node.id not in known and type(node.operator) is self._mutant.replaces:
+                graph.change(node.id, operator=self._broken(node.operator))
+        return result
+
+    def _broken(self, operator: StreamOperator) -> Mutant:
+        broken = self._mutant.__new__(self._mutant)
+        broken.__dict__.update(operator.__dict__)
+        return broken
+
+
+def mutated(mutant: type[Mutant]) -> Transcript:
+    """The transcript that must notice the mutant, about the mutant."""
+    transcript = BY_NAME[mutant.seen_by]
+    return replace(
+        transcript, name=f"{mutant.__name__}: {transcript.name}", pipeline=_Sabotage(transcript.pipeline, mutant)
+    )

@@ -1,0 +1,40 @@
+"""Every transcript on Spark: as branches of as few jobs as their clocks allow."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.testing.players import packed, play_together
+from penstock.testing.transcripts import Transcript, TranscriptMismatch
+from tests.transcripts.every_case import ALL
+from tests.transcripts.mutants import MUTANTS, Mutant, mutated
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+JOBS = packed([*ALL, *(mutated(mutant) for mutant in MUTANTS)])
+
+
+@pytest.fixture(scope="module")
+def failed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, TranscriptMismatch]:
+    """The transcripts that failed, those of broken operators among them, by name."""
+    found: dict[str, TranscriptMismatch] = {}
+    for number, job in enumerate(JOBS):
+        directory = str(tmp_path_factory.mktemp(f"transcripts-{number}"))
+        environment = StreamExecutionEnvironment.get_execution_environment()
+        environment.set_parallelism(1)
+        environment.get_checkpoint_config().set_checkpoint_storage_dir(directory)
+        found |= play_together(environment, job, directory)
+    return found
+
+
+@pytest.mark.parametrize("transcript", ALL, ids=lambda transcript: transcript.name)
+def test_transcript(transcript: Transcript, failed: dict[str, TranscriptMismatch]) -> None:
+    if transcript.name in failed:
+        raise failed[transcript.name]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_a_broken_operator_is_caught(mutant: type[Mutant], failed: dict[str, TranscriptMismatch]) -> None:
+    assert mutated(mutant).name in failed

@@ -1,0 +1,52 @@
+"""The page on testing: its blocks are one program, and that program runs; so does its pytest file, and the example."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from penstock.testing import pytest_plugin
+
+pytest_plugins = "pytester"
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "testing.md"
+EXAMPLE = ROOT / "examples" / "testing_a_job.py"
+FENCE = re.compile(r"^```python ?(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(word: str) -> list[str]:
+    """The code of the blocks of one kind, each behind as many empty lines as it has lines above it."""
+    text = PAGE.read_text()
+    return ["\n" * text.count("\n", 0, found.start(2)) + found[2] for found in FENCE.finditer(text) if found[1] == word]
+
+
+def test_the_program_of_the_page_runs() -> None:
+    # A module that nothing can import, so that its functions travel by value, as a script's do.
+    namespace = {"__name__": "testing_page"}
+    for code in blocks("run-in-process"):
+        exec(compile(code, PAGE, "exec"), namespace)
+
+
+def test_the_test_file_of_the_page_passes(pytester: pytest.Pytester) -> None:
+    (code,) = blocks("run-in-pytest")
+    pytester.makepyfile(code)
+    pytester.runpytest_inprocess().assert_outcomes(passed=4)
+
+
+def test_only_the_block_for_spark_does_not_run() -> None:
+    (shown,) = blocks("")
+    assert "penstock_spark_env" in shown
+    assert len(blocks("run-in-process")) >= 10
+
+
+def test_every_fixture_is_on_the_page() -> None:
+    fixtures = {name for name in vars(pytest_plugin) if name.startswith("penstock_")}
+    assert fixtures == set(re.findall(r"^\| `(penstock_\w+)`", PAGE.read_text(), re.MULTILINE))
+
+
+def test_the_example_passes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_example=EXAMPLE.read_text())
+    pytester.runpytest_inprocess().assert_outcomes(passed=2)
