@@ -15,6 +15,7 @@ from rich.table import Table
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
+from benchmarks import testkit
 from benchmarks.measuring import run, slope
 from benchmarks.workloads import keyed_count, keyed_timers, map_and_filter
 
@@ -31,7 +32,7 @@ MEMORY_LIMIT_MB = 600
 def main() -> int:
     """Measure and print; exits with 1 if a worker grew past its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=("speed", "memory"), help="measure one of the two")
+    parser.add_argument("--only", choices=("speed", "memory", "testkit"), help="measure one part only")
     parser.add_argument("--scale", type=float, default=1.0, help="more or fewer records than usual")
     arguments = parser.parse_args()
     console = Console()
@@ -39,10 +40,12 @@ def main() -> int:
         f"Python {platform.python_version()}, Spark {pyspark.__version__}, parallelism 2, {platform.machine()}"
     )
     status = 0
-    if arguments.only != "memory":
+    if arguments.only in (None, "speed"):
         console.print(_speed(arguments.scale))
-    if arguments.only != "speed":
+    if arguments.only in (None, "memory"):
         status = _memory(console, arguments.scale)
+    if arguments.only in (None, "testkit"):
+        status = testkit.main() or status
     return status
 
 
