@@ -7,6 +7,8 @@ export PYTHON
 
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
+# Layers, sizes and documents are checked by `make check`.
+FAST := -m "not spark and not soak" --ignore tests/tidy -n logical
 SOURCES := src tests $(wildcard examples benchmarks)
 INSTALLED := .venv/.installed
 JAVA := .venv/.java
@@ -18,11 +20,16 @@ help: ## show this list
 demo: $(JAVA) ## run the main job: out-of-order trades on Spark, checked against plain Python
 	$(BIN)/python examples/trades.py $(ARGS)
 
-test: $(JAVA) ## run all tests
+test: $(JAVA) ## run all tests (with ARGS: those that ARGS choose)
+ifeq ($(ARGS),)
+	$(PYTEST) $(FAST)
+	$(PYTEST) -m "spark and not soak"
+else
 	$(PYTEST) $(ARGS)
+endif
 
 test-fast: $(INSTALLED) ## run the tests that need no Spark
-	$(PYTEST) -m "not spark and not soak" $(ARGS)
+	$(PYTEST) $(FAST) $(ARGS)
 
 test-spark: $(JAVA) ## run the tests that need Spark
 	$(PYTEST) -m "spark and not soak" $(ARGS)

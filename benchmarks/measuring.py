@@ -49,7 +49,8 @@ class WorkerMemory:
 
 def _resident_mb(process: psutil.Process) -> float:
     try:
-        if not any("pyspark" in part for part in process.cmdline()):
+        # Spark's JVM has "pyspark" in its command line too, as a folder.
+        if "pyspark.daemon" not in process.cmdline():
             return 0.0
         return float(process.memory_info().rss) / MEGABYTE
     except psutil.Error:  # it has just ended

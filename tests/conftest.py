@@ -6,6 +6,7 @@ Owns no Spark session; tests that need one get it from their own folder.
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -23,7 +24,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     given = config.getoption("--seed")
-    config.stash[SEED] = random.SystemRandom().randrange(2**32) if given is None else given
+    shared = getattr(config, "workerinput", {}).get("seed", given)  # a worker of xdist has the seed of the whole run
+    config.stash[SEED] = random.SystemRandom().randrange(2**32) if shared is None else shared
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give the seed of the run to a worker of xdist."""
+    node.workerinput["seed"] = node.config.stash[SEED]
 
 
 def pytest_report_header(config: pytest.Config) -> str:

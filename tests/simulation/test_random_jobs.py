@@ -14,7 +14,7 @@ from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing.in_process import InProcessJob, InProcessJobClient
 from tests.simulation.programs import Program, draw
 
-JOBS = 60
+JOBS = 16
 SOAK_JOBS = 500
 STEP_KINDS = {"plan", "begin", "source", "inside source", "operator", "inside operator", "seal", "publish", "go on"}
 

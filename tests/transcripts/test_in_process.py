@@ -8,7 +8,7 @@ from penstock.testing.players import play_in_process, play_with_seed
 from penstock.testing.transcripts import Transcript
 from tests.transcripts.every_case import ALL, AT_RANDOM
 
-SEEDS = 5
+SEEDS = 1
 
 
 @pytest.mark.parametrize("transcript", ALL, ids=lambda transcript: transcript.name)

@@ -54,7 +54,7 @@ def model_range(model: dict[bytes, bytes], start: bytes, stop: bytes | None) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(operations=operations)
 def test_store_is_an_ordered_dict(kind: str, operations: list[tuple[str, bytes, bytes]]) -> None:
     model: dict[bytes, bytes] = {}

@@ -64,7 +64,7 @@ policies = st.just(ON_CHECKPOINT) | st.builds(
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(plan=batches, policy=policies, step_ms=st.integers(0, 30), last=st.booleans())
 def test_published_files_equal_the_oracle(kind, plan, policy, step_ms, last):
     make, read = FORMATS[kind]

@@ -66,7 +66,7 @@ def test_key_selector_objects_and_callables_are_used_as_they_are() -> None:
     assert make_key_selector(str)(5) == "5"
 
 
-@pytest.mark.parametrize("record", [*NAMED, Row("a", 1), ("a", 1)], ids=repr)
+@pytest.mark.parametrize("record", [*NAMED, Row("a", 1), ("a", 1)], ids=lambda record: type(record).__name__)
 def test_a_missing_field_is_named_with_the_fields_there_are(record: Any) -> None:
     with pytest.raises(KeyError) as failure:
         read_field(record, "price")

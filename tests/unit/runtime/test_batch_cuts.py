@@ -49,7 +49,7 @@ def executed(environment: StreamExecutionEnvironment, streams: dict[str, DataStr
     return {name: sink.results for name, sink in sinks.items()}, client.job
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     values=TRADES,
     size=st.integers(1, 20),

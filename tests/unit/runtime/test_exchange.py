@@ -55,7 +55,7 @@ class Sender:
         return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     kind=st.sampled_from(list(Exchange)),
     blocks=st.lists(st.lists(st.integers(0, 1000), max_size=20), max_size=5),
@@ -86,7 +86,7 @@ def test_nothing_is_lost_doubled_or_reordered(
         assert all(record in order for record in records), "the order of the sender is kept"
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     keys=st.lists(st.one_of(st.text(max_size=3), st.integers(), st.tuples(st.integers(), st.text(max_size=2)))),
     targets=st.integers(1, 7),

@@ -56,7 +56,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(steps=STEPS)
 def test_the_valve_agrees_with_the_model_and_never_goes_back(steps: list[tuple[str, int, Any]]) -> None:
     valve, model = stable_valve(), Model(3)
@@ -142,7 +142,7 @@ def ephemeral_batch(valve: InputValve, watermarks: dict[int, int]) -> int:
     return valve.watermark
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(st.dictionaries(st.integers(0, 3), st.integers(0, 20), max_size=3), max_size=6))
 def test_an_ephemeral_sender_is_as_far_as_its_slowest_task_has_got(batches: list[dict[int, int]]) -> None:
     valve = InputValve.for_edges([EPHEMERAL], 0)

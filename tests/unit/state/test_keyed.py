@@ -163,7 +163,7 @@ def check(states: Operator, model: Model) -> None:
     assert states.mean.get() == (sum(model.mean) / len(model.mean) if model.mean else None)
 
 
-@settings(max_examples=150)
+@settings(max_examples=70)
 @given(program=programs, cache_limit=st.sampled_from([0, 2, 100_000]))
 def test_states_equal_plain_python_objects(program: list[Any], cache_limit: int) -> None:
     states = Operator(cache_limit)

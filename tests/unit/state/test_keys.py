@@ -83,7 +83,7 @@ def is_too_large(key: Any) -> bool:
 any_keys = any_keys.filter(lambda key: not is_too_large(key))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(key=any_keys)
 def test_round_trip(key: Any) -> None:
     code = encode_key(key)
@@ -92,14 +92,14 @@ def test_round_trip(key: Any) -> None:
     assert holds_nan(key) or back == key
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(left=any_keys, right=any_keys)
 def test_bytes_are_equal_exactly_when_keys_are(left: Any, right: Any) -> None:
     if not (holds_nan(left) or holds_nan(right)):
         assert (encode_key(left) == encode_key(right)) == same(left, right)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(keys=st.lists(any_keys, max_size=4))
 def test_concatenated_keys_are_read_back_one_by_one(keys: list[Any]) -> None:
     data = b"".join(map(encode_key, keys))
@@ -110,7 +110,7 @@ def test_concatenated_keys_are_read_back_one_by_one(keys: list[Any]) -> None:
     assert offset == len(data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(key=any_keys)
 def test_every_cut_is_refused(key: Any) -> None:
     code = encode_key(key)
@@ -119,7 +119,7 @@ def test_every_cut_is_refused(key: Any) -> None:
             decode_key(code[:end])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(left=any_keys, right=any_keys)
 def test_slots_are_equal_exactly_when_bytes_are(left: Any, right: Any) -> None:
     assert (slot_of(left) == slot_of(right)) == (encode_key(left) == encode_key(right))

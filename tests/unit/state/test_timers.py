@@ -62,7 +62,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=70)
 @given(steps=steps, cache_limit=st.sampled_from([0, 3, 100_000]))
 def test_timers_equal_a_sorted_list(steps: list[Any], cache_limit: int) -> None:
     harness = Harness(cache_limit)
@@ -93,7 +93,7 @@ reactions = st.dictionaries(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=70)
 @given(
     initial=st.sets(st.tuples(st.integers(0, 9), st.sampled_from("abc")), max_size=10),
     reactions=reactions,
