@@ -21,13 +21,16 @@ if TYPE_CHECKING:
         StreamRecord,
     )
     from penstock.testing.in_process import InjectedCrash, InProcessJobClient, InProcessOptions
+    from penstock.testing.players import play_bare, play_in_process, play_together, play_with_seed
     from penstock.testing.script import Clock, Cut, Element, Fail, Idle, Pause, ScriptedFailure, ScriptedSource
+    from penstock.testing.transcripts import End, Left, On, Step, Transcript, TranscriptMismatch
 
 __all__ = [
     "Clock",
     "CollectSink",
     "Cut",
     "Element",
+    "End",
     "Fail",
     "HarnessSnapshot",
     "Idle",
@@ -36,13 +39,22 @@ __all__ = [
     "InjectedCrash",
     "KeyedHarness",
     "KeyedProcessHarness",
+    "Left",
     "ManualClock",
+    "On",
     "OperatorHarness",
     "Pause",
     "ProcessHarness",
     "ScriptedFailure",
     "ScriptedSource",
+    "Step",
     "StreamRecord",
+    "Transcript",
+    "TranscriptMismatch",
+    "play_bare",
+    "play_in_process",
+    "play_together",
+    "play_with_seed",
 ]
 
 _NAMES_BY_MODULE = {
@@ -57,7 +69,9 @@ _NAMES_BY_MODULE = {
         "StreamRecord",
     ),
     "in_process": ("InProcessJobClient", "InProcessOptions", "InjectedCrash"),
+    "players": ("play_bare", "play_in_process", "play_together", "play_with_seed"),
     "script": ("Clock", "Cut", "Element", "Fail", "Idle", "Pause", "ScriptedFailure", "ScriptedSource"),
+    "transcripts": ("End", "Left", "On", "Step", "Transcript", "TranscriptMismatch"),
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 

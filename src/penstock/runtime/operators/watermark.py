@@ -1,4 +1,4 @@
-"""assign_timestamps_and_watermarks in the middle of a stream."""
+"""Operators that start event time: timestamps and watermarks from a strategy."""
 
 from __future__ import annotations
 
@@ -11,23 +11,40 @@ from penstock.runtime.rows import Timestamps
 from penstock.runtime.timestamps import WatermarkSource
 
 
-class WatermarkOperator(StreamOperator):
-    """Gives records new timestamps and starts watermarks anew; upstream ones end here, except the last."""
+class TimingOperator(StreamOperator):
+    """Gives records their timestamps and emits watermarks, by a strategy (None: no watermarks)."""
 
-    def __init__(self, strategy: WatermarkStrategy) -> None:
+    def __init__(self, strategy: WatermarkStrategy | None) -> None:
         self.strategy = strategy
 
     def open(self) -> None:
         """Make ready to emit."""
-        self._watermarks = WatermarkSource(self.strategy, self)
+        self.watermarks = WatermarkSource(self.strategy or WatermarkStrategy.no_watermarks(), self)
 
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
         """Go on where the generator was."""
-        self._watermarks.begin_batch(state)
+        self.watermarks.begin_batch(state)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
-        """Emit a block with its new timestamps."""
-        self._watermarks.process(values, timestamps)
+        """Emit a block with its timestamps."""
+        self.watermarks.process(values, timestamps)
+
+    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
+        """Emit the watermark that the batch has come to."""
+        if not end_of_input:
+            self.watermarks.end_batch(now_ms)
+
+    def snapshot(self) -> Any:
+        """The generator's state."""
+        return self.watermarks.snapshot()
+
+    def next_deadline(self) -> int | None:
+        """When idleness will have to be noticed."""
+        return self.watermarks.next_deadline()
+
+
+class WatermarkOperator(TimingOperator):
+    """assign_timestamps_and_watermarks: event time starts anew; upstream watermarks end here, except the last."""
 
     def on_watermark(self, watermark: int) -> None:
         """Only the end of time passes."""
@@ -37,16 +54,3 @@ class WatermarkOperator(StreamOperator):
 
     def on_status(self, is_idle: bool) -> None:
         """Idleness is this operator's own to notice."""
-
-    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
-        """Emit the watermark that the batch has come to."""
-        if not end_of_input:
-            self._watermarks.end_batch(now_ms)
-
-    def snapshot(self) -> Any:
-        """The generator's state."""
-        return self._watermarks.snapshot()
-
-    def next_deadline(self) -> int | None:
-        """When idleness will have to be noticed."""
-        return self._watermarks.next_deadline()
