@@ -5,6 +5,7 @@ Owns names, defaults and checks of the keys; what a setting does is decided wher
 
 from __future__ import annotations
 
+import difflib
 import os
 import random
 import re
@@ -94,6 +95,7 @@ class JobSettings:
     ) -> JobSettings:
         """Read the keys that Penstock knows; the arguments win over them. A bad value names its key."""
         values = _Values(configuration)
+        values.check_own_keys()
         interval = values.read(CHECKPOINT_INTERVAL, positive_duration_ms)
         return cls(
             job_name=job_name or values.read(JOB_NAME, str) or DEFAULT_JOB_NAME,
@@ -129,6 +131,15 @@ class _Values:
             configuration.add_all_to_dict(self.by_key)
         else:
             self.by_key.update(configuration)
+
+    def check_own_keys(self) -> None:
+        """Refuse keys of our own that nobody reads: most likely they are misspelt, and would do nothing, silently."""
+        known = {MAX_RECORDS_PER_BATCH, ENGINE, SEED}
+        for key in self.by_key:
+            if key.startswith("penstock.") and key not in known:
+                close = difflib.get_close_matches(key, known, n=1, cutoff=0.8)
+                hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}."
+                raise ConfigurationError(f"configuration key {key!r} is not known; {hint}")
 
     def read(self, key: str, convert: Callable[[Any], T]) -> T | None:
         former = _FORMER_NAMES.get(key)

@@ -196,12 +196,15 @@ class Subtask:
     def _advance(self, valve: InputValve) -> None:
         valve.advance()
         watermark, is_idle = combine(self._valves)
+        # What the watermark sets off comes from an active channel: becoming active is told before, idle after.
+        if self._is_idle and not is_idle:
+            self.head.on_status(False)
         if watermark > self._watermark:
             self._watermark = watermark
             self.head.on_watermark(watermark)
-        if is_idle != self._is_idle:
-            self._is_idle = is_idle
-            self.head.on_status(is_idle)
+        if is_idle and not self._is_idle:
+            self.head.on_status(True)
+        self._is_idle = is_idle
         if not self._has_ended and all(each.has_ended() for each in self._valves):
             self._has_ended = True
             self.head.on_end()

@@ -34,6 +34,7 @@ from penstock.connectors.driver_sinks import CollectSink, ListSink, PrintSink
 from penstock.errors import ConfigurationError, GraphError, JobCancelledError, JobFailedError
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, Vertex, compile_plan
 from penstock.runtime import rows
+from penstock.runtime.admission import admit
 from penstock.runtime.batch_run import is_due, source_rows, vertex_rows
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.intake import Offset, SourceList, Wish
@@ -119,6 +120,7 @@ class InProcessJob:
 
     def __init__(self, graph: LogicalGraph, settings: JobSettings, options: InProcessOptions) -> None:
         self.plan = compile_plan(graph, settings)
+        self._is_batch_mode = admit(self.plan, settings.runtime_mode)
         self.settings = settings
         self.status = JobStatus.CREATED
         self.clock = options.clock or ManualClock()
@@ -165,7 +167,7 @@ class InProcessJob:
             self.clock(),
             self.settings.job_parameters,
             self.settings.watermark_every_records,
-            self.settings.runtime_mode == "BATCH",
+            self._is_batch_mode,
         )
 
     @property

@@ -329,3 +329,10 @@ def test_mistakes_are_refused_at_the_call(
 def test_files_that_are_not_there_are_refused(env: StreamExecutionEnvironment, tmp_path: Path, method: str) -> None:
     with pytest.raises(ConfigurationError, match=f"{method}: there is no file or folder"):
         getattr(env, method)(str(tmp_path / "missing"))
+
+
+def test_a_misspelt_key_of_our_own_is_refused_and_the_right_one_named() -> None:
+    with pytest.raises(ConfigurationError, match=r"'penstock.batch.max-record' is not known; did you mean 'penstock"):
+        read(penstock__batch__max_record=5)
+    with pytest.raises(ConfigurationError, match=r"'penstock.colour' is not known; known are penstock.batch"):
+        read(penstock__colour="red")

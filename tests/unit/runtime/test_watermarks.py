@@ -308,3 +308,13 @@ def test_a_failure_behind_a_source_is_told_once_and_names_its_own_operator(tmp_p
         rig.read(0, 2)
     assert str(failure.value).count("in operator") == 1
     assert failure.value.uid == "uid-1"
+
+
+def test_a_subtask_that_wakes_says_so_before_what_its_watermark_sets_off(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, MapOperator(lambda value: value), channels=2)
+    rig.watermark(5, channel=0)
+    rig.idle(0)
+    rig.idle(1)
+    rig.take()
+    rig.watermark(9, channel=1)
+    assert rig.take() == [("active",), ("watermark", 9)]

@@ -9,12 +9,19 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Configuration, JobStatus, RestartStrategies, WatermarkStrategy
+from penstock.common import Configuration, JobStatus, RestartStrategies, Time, WatermarkStrategy
 from penstock.connectors.data_generator import DataGenerator
-from penstock.datastream import KeyedProcessFunction, MapFunction, RuntimeContext, StreamExecutionEnvironment
+from penstock.datastream import (
+    KeyedProcessFunction,
+    MapFunction,
+    RuntimeContext,
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
+)
+from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.data_stream import DataStream
-from penstock.datastream.state import ValueStateDescriptor
-from penstock.errors import ConfigurationError, GraphError, JobCancelledError, JobFailedError
+from penstock.datastream.state import StateTtlConfig, ValueStateDescriptor
+from penstock.errors import ConfigurationError, GraphError, JobCancelledError, JobFailedError, SinkError
 from penstock.testing import (
     CollectSink,
     Cut,
@@ -360,3 +367,52 @@ def test_what_spark_reads_is_refused() -> None:
     environment.from_spark(lambda spark: None, name="table").add_sink(CollectSink())
     with pytest.raises(GraphError, match="'Source: table' is read by Spark: it cannot run in process"):
         environment.execute()
+
+
+class Forgetful(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        descriptor = ValueStateDescriptor("count")
+        descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.seconds(1)).build())
+        runtime_context.get_state(descriptor)
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        raise AssertionError("open() must have failed")
+
+
+def test_time_to_live_is_refused_rather_than_ignored() -> None:
+    environment = StreamExecutionEnvironment.in_process()
+    environment.from_collection([1]).key_by(lambda value: value).process(Forgetful()).name("forgetful").print()
+    with pytest.raises(JobFailedError, match=r"state 'count' of operator 'forgetful' has a time-to-live"):
+        environment.execute()
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("STREAMING", [1, 3, 6]), ("AUTOMATIC", [6]), ("BATCH", [6])])
+def test_batch_mode_is_for_jobs_whose_sources_all_end(mode: str, expected: list[int]) -> None:
+    environment = StreamExecutionEnvironment.in_process()
+    environment.set_runtime_mode(RuntimeExecutionMode[mode])
+    sums = environment.from_collection([1, 2, 3]).key_by(lambda value: "all").reduce(lambda a, b: a + b)
+    assert list(sums.execute_and_collect()) == expected
+
+
+def test_a_source_without_end_is_refused_in_batch_mode_and_streams_in_automatic() -> None:
+    environment = StreamExecutionEnvironment.in_process()
+    sink = CollectSink()
+    sums = scripted(environment, [1, 2], ends=False).key_by(lambda value: "all").reduce(lambda a, b: a + b)
+    sums.add_sink(sink)
+    environment.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    with pytest.raises(GraphError, match="'Source: script' does not end, but the runtime mode is BATCH"):
+        environment.execute()
+    environment.set_runtime_mode(RuntimeExecutionMode.AUTOMATIC)
+    client = environment.execute_async()
+    assert isinstance(client, InProcessJobClient)
+    client.run_batch()
+    client.stop().result()
+    assert sink.get_results(stringify=False) == [1, 3]
+
+
+def test_sinks_are_checked_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file, not a folder")
+    environment = StreamExecutionEnvironment.in_process()
+    environment.from_collection([1]).sink_to(FileSink.text(tmp_path / "out"))
+    with pytest.raises(SinkError, match="cannot write to"):
+        environment.execute_async()

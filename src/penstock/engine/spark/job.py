@@ -32,9 +32,8 @@ from penstock.engine.spark.statistics import JobStatistics, Progress
 from penstock.engine.spark.topology import build_frame
 from penstock.errors import CheckpointError, JobCancelledError, JobFailedError
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, compile_plan
-from penstock.runtime.admission import check_first_keys
+from penstock.runtime.admission import admit
 from penstock.runtime.intake import SourceList
-from penstock.runtime.operators import SinkOperator
 from penstock.runtime.subtask import TaskSettings
 
 _POLL_SECONDS = 0.05
@@ -43,26 +42,18 @@ _POLL_SECONDS = 0.05
 def submit(graph: LogicalGraph, settings: JobSettings) -> SparkJobClient:
     """Check a program, start it as a job and return the handle to it."""
     plan = compile_plan(graph, settings)
-    check_first_keys(plan)
-    _validate_sinks(plan)
-    job = SparkJob(plan, settings)
+    job = SparkJob(plan, settings, is_batch_mode=admit(plan, settings.runtime_mode))
     job.start()
     return SparkJobClient(job)
-
-
-def _validate_sinks(plan: JobPlan) -> None:
-    for vertex in plan.vertices:
-        for chained in vertex.operators:
-            if isinstance(chained.operator, SinkOperator):
-                chained.operator.sink.validate(chained.name)
 
 
 class SparkJob:
     """A job and the thread that keeps it running."""
 
-    def __init__(self, plan: JobPlan, settings: JobSettings) -> None:
+    def __init__(self, plan: JobPlan, settings: JobSettings, *, is_batch_mode: bool) -> None:
         self.plan = plan
         self.settings = settings
+        self._is_batch_mode = is_batch_mode
         self.status = JobStatus.CREATED
         self.statistics = JobStatistics(plan)
         self.sinks = DriverSinks(plan)
@@ -101,7 +92,7 @@ class SparkJob:
             started_ms=started_ms,
             job_parameters=self.settings.job_parameters,
             watermark_every_records=self.settings.watermark_every_records,
-            is_batch_mode=self.settings.runtime_mode == "BATCH",
+            is_batch_mode=self._is_batch_mode,
         )
 
     def _run(self) -> None:
