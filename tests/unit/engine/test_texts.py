@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from penstock.engine.spark import java
 from penstock.engine.spark.failures import failure_text
 from penstock.engine.spark.java import java_home
-from penstock.engine.spark.progress import describe, format_time
+from penstock.engine.spark.progress import describe, format_lag, format_time
 from penstock.engine.spark.statistics import Progress
 from penstock.errors import CheckpointError, ConfigurationError
 from penstock.runtime.failure import OperatorFailure, short_repr
@@ -87,16 +88,29 @@ def test_records_are_shown_short_and_never_fail() -> None:
 @pytest.mark.parametrize(
     ("progress", "line"),
     [
-        (Progress(), "batch -1 · 0 records · 0/s"),
-        (Progress(3, 1_234_567, 999.6), "batch 3 · 1,234,567 records · 1,000/s"),
+        (Progress(), "waiting for the first batch"),
+        (Progress(3, 1_234_567, 999.6), "batch 3 · 1,234,567 records at 1,000/s"),
         (
             Progress(3, 10, 1.0, 1_700_000_000_000, 61_500),
-            "batch 3 · 10 records · 1/s · watermark 2023-11-14 22:13:20 · lag 61.5 s",
+            "batch 3 · 10 records at 1/s · watermark 2023-11-14 22:13:20 · lag 61.5 s",
         ),
     ],
 )
 def test_progress_is_one_line(progress: Progress, line: str) -> None:
     assert describe(progress) == line
+
+
+def test_event_time_of_today_is_shown_without_the_date() -> None:
+    now = datetime.now(UTC)
+    assert format_time(int(now.timestamp() * 1000)) == now.strftime("%H:%M:%S")
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [(0, "0.0 s"), (119_900, "119.9 s"), (120_000, "2 min"), (7_200_000, "2 h"), (3 * 86_400_000, "3 days")],
+)
+def test_lag_is_shown_in_a_unit_that_says_something(milliseconds: int, text: str) -> None:
+    assert format_lag(milliseconds) == text
 
 
 @pytest.mark.parametrize("milliseconds", [2**62, -(2**62)])

@@ -50,17 +50,30 @@ class ProgressDisplay:
 
 def describe(progress: Progress) -> str:
     """A progress as one line."""
-    parts = [f"batch {progress.batch}", f"{progress.records:,} records", f"{progress.records_per_second:,.0f}/s"]
+    if progress.batch < 0:
+        return "waiting for the first batch"
+    parts = [f"batch {progress.batch}", f"{progress.records:,} records at {progress.records_per_second:,.0f}/s"]
     if progress.watermark is not None:
         parts.append(f"watermark {format_time(progress.watermark)}")
     if progress.lag_ms is not None:
-        parts.append(f"lag {progress.lag_ms / 1000:,.1f} s")
+        parts.append(f"lag {format_lag(progress.lag_ms)}")
     return " · ".join(parts)
 
 
 def format_time(milliseconds: int) -> str:
     """Event time for people; numbers that are no date stay numbers."""
     try:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        when = datetime.fromtimestamp(milliseconds / 1000, UTC)
+        is_today = when.date() == datetime.now(UTC).date()
+        return when.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):
         return str(milliseconds)
+
+
+def format_lag(milliseconds: int) -> str:
+    """A lag for people, in the largest unit that says something."""
+    seconds = milliseconds / 1000
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds:.1f} s"
