@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from pathlib import Path
@@ -38,3 +39,15 @@ def test_there_is_a_block_on_every_page_that_shows_code() -> None:
     shown = {path.stem for path in DOCUMENTS.glob("*.md") if "```python" in path.read_text()} - NEEDS_NO_SPARK
     assert shown == {"index", "state", "time", "ends", "running"}
     assert shown == {path.stem for path in DOCUMENTS.glob("*.md") if BLOCK.search(path.read_text())}
+
+
+def test_the_program_of_the_readme_gives_the_volumes_it_promises(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (DOCUMENTS.parent / "README.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "README.md", "exec"), {"__name__": "readme_block"})
+    lines = [line for part in (tmp_path / "volumes").glob("part-*.json") for line in part.read_text().splitlines()]
+    rows = sorted((row["symbol"], row["minute_end"], row["volume"]) for row in map(json.loads, lines))
+    assert rows == [("ACME", 59_999, 7), ("ACME", 119_999, 7), ("EMCA", 59_999, 1)]

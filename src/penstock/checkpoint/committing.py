@@ -35,9 +35,14 @@ class VersionCommitter:
         return seal
 
     def publish(self, seal: Seal) -> None:
-        """Make what the sinks staged visible; may be repeated."""
+        """Make what the sinks staged for a version that was sealed just now visible."""
         for uid, items in seal.committables.items():
             self._committers[uid].commit(items)
+
+    def publish_again(self, seal: Seal) -> None:
+        """The same for a version that a process sealed before it died, and may have published."""
+        for uid, items in seal.committables.items():
+            self._committers[uid].commit_again(items)
 
     def have_all_ended(self, seal: Seal) -> bool:
         """Whether every source has ended; all that they set off ran in the same version."""

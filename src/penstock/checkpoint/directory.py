@@ -25,9 +25,10 @@ class CheckpointDirectory:
     """A checkpoint directory on any file system that pyarrow reaches."""
 
     def __init__(self, uri: str, *, retained: int = 3) -> None:
-        self.uri = uri
         self._retained = retained
         self.filesystem, self.path = resolve(uri)
+        # Tasks get the URI, and have a working directory of their own.
+        self.uri = uri if _has_scheme(uri) else self.path
         self._references: dict[int, set[str]] = {}
         self._owner = b""
 
@@ -211,7 +212,7 @@ class CheckpointDirectory:
 def resolve(uri: str) -> tuple[fs.FileSystem, str]:
     """File system and path of a URI or plain path."""
     try:
-        if "://" in uri or uri.startswith("file:"):
+        if _has_scheme(uri):
             filesystem, path = fs.FileSystem.from_uri(uri)
             return filesystem, path.rstrip("/")
         return fs.LocalFileSystem(), os.path.abspath(uri)
@@ -222,6 +223,10 @@ def resolve(uri: str) -> tuple[fs.FileSystem, str]:
 def _is_torn(info: fs.FileInfo) -> bool:
     """Whether this is what a killed process left of a file it was writing."""
     return bool(info.type == fs.FileType.File and info.base_name.endswith(".tmp"))
+
+
+def _has_scheme(uri: str) -> bool:
+    return "://" in uri or uri.startswith("file:")
 
 
 def _difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:

@@ -5,7 +5,6 @@ Owns nothing of the files' content; what is to be published is decided by the wr
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +22,7 @@ class PublishFile:
     merged: tuple[str, ...] = ()
 
     def apply(self, storage: Storage) -> None:
-        """Rename; if that happened before, do only what is left.
-
-        A staged file that is gone from its folder was published. If the final one is gone too, a reader has been
-        quick; complaining would keep the job from ever starting again.
-        """
+        """Rename; if that happened before, do only what is left."""
         if storage.exists(self.staged):
             storage.move(self.staged, self.final)
         for path in self.merged:
@@ -53,20 +48,20 @@ class FileCommitter(Committer):
         self._storage = Storage(location)
 
     def commit(self, committables: list[Any]) -> None:
-        """Publish all files first, then clear; each step may be repeated."""
-        self._check_staging(committables)
+        """Publish all files first, then clear."""
+        for item in committables:
+            if isinstance(item, PublishFile) and not self._storage.exists(item.staged):
+                raise SinkError(
+                    f"The file sink at {self._storage.location} cannot publish {item.final}: its staged file "
+                    f"{item.staged} is gone. Tasks and driver must see one directory, and nobody else may touch it."
+                )
+        self.commit_again(committables)
+
+    def commit_again(self, committables: list[Any]) -> None:
+        """Do what is left.
+
+        A staged file that is gone was published before the crash. If the final one is gone too, a reader has been
+        quick; complaining would keep the job from ever starting again.
+        """
         for committable in sorted(committables, key=lambda item: isinstance(item, ClearStaging)):
             committable.apply(self._storage)
-
-    def _check_staging(self, committables: list[Any]) -> None:
-        """Refuse to go on if staged files were removed by somebody else, with their whole folder."""
-        cleared = {item.directory for item in committables if isinstance(item, ClearStaging)}
-        for item in committables:
-            folder = os.path.dirname(item.staged) if isinstance(item, PublishFile) else None
-            if folder is None or folder in cleared or self._storage.has_directory(folder):
-                continue
-            if not self._storage.exists(item.final):
-                raise SinkError(
-                    f"The file sink at {self._storage.location} cannot publish {item.final}: neither it nor the "
-                    f"staging folder {folder} exists. Something else removed it; restore it."
-                )

@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.connectors.ddl import schema_to_ddl
 from penstock.connectors.frame_source import FrameSource, RowFormat
+from penstock.connectors.storage import absolute
 from penstock.errors import ConfigurationError, SourceError
 
 _GLOB_SIGNS = frozenset("*?[]{}\\")
@@ -55,6 +56,7 @@ class FileSource(FrameSource):
         self.paths = [os.fspath(path) for path in (paths if isinstance(paths, list) else [paths])]
         if not self.paths or not all(self.paths):
             raise ConfigurationError("A file source needs at least one path, and none of them may be empty.")
+        self.paths = [absolute(path) for path in self.paths]
         if discovery_ms is not None and discovery_ms <= 0:
             raise ConfigurationError(f"The discovery interval of a file source must be above 0, got {discovery_ms} ms.")
         if reading.max_files_per_batch is not None and reading.max_files_per_batch <= 0:

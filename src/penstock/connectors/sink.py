@@ -70,7 +70,11 @@ class Committer(ABC):
 
     @abstractmethod
     def commit(self, committables: list[Any]) -> None:
-        """Publish. May be called again with the same committables after a crash, and must not repeat the effect."""
+        """Publish what a batch has just handed over."""
+
+    def commit_again(self, committables: list[Any]) -> None:
+        """Publish after a crash what may have been published before, in part or whole; must not repeat the effect."""
+        self.commit(committables)
 
 
 class Sink(ABC):

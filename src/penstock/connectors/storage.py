@@ -27,8 +27,8 @@ class Storage:
         text = os.fspath(location)
         if not text:
             raise ConfigurationError("The path of a file sink must not be empty.")
-        self.location = text
-        self.file_system, self.base = _resolved(text)
+        self.location = absolute(text)
+        self.file_system, self.base = _resolved(self.location)
 
     def open_output(self, path: str) -> Any:
         """Open a new file for writing, making its folder first."""
@@ -43,11 +43,6 @@ class Storage:
     def exists(self, path: str) -> bool:
         """Whether there is a file of that name."""
         return bool(self.file_system.get_file_info(self.full(path)).type == arrow_fs.FileType.File)
-
-    def has_directory(self, path: str) -> bool:
-        """Whether there is a folder of that name; where folders are only parts of names, any is as good as there."""
-        info = self.file_system.get_file_info(self.full(path))
-        return not isinstance(self.file_system, arrow_fs.LocalFileSystem) or info.type == arrow_fs.FileType.Directory
 
     def move(self, source: str, target: str) -> None:
         """Rename a file into a folder that may not exist yet."""
@@ -92,6 +87,11 @@ def path_segment(text: str) -> str:
     if len(quoted) <= _SEGMENT_MAX:
         return quoted
     return f"{quoted[: _SEGMENT_MAX - 33]}~{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+
+def absolute(location: str) -> str:
+    """The location as every process understands it: workers have a working directory of their own."""
+    return location if "://" in location or location.startswith("file:") else os.path.abspath(location)
 
 
 def _resolved(location: str) -> tuple[arrow_fs.FileSystem, str]:

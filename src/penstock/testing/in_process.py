@@ -159,7 +159,7 @@ class InProcessJob:
         sealed = self.directory.sealed_versions()
         self._seal = self.directory.read_seal(sealed[-1]) if sealed else Seal()
         assert self._seal is not None
-        self._committer.publish(self._seal)
+        self._committer.publish_again(self._seal)
         self._offset = self._read_offset(self._seal.version) or self._sources.first_offset()
         self._task_settings = TaskSettings(
             self.job_id,

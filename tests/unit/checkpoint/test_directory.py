@@ -283,3 +283,10 @@ def test_a_state_without_files_is_fine(tmp_path: Path) -> None:
     directory = adopted(tmp_path)
     directory.write_seal(Seal(0, {("u", 0): SubtaskEntry(EMPTY)}))
     assert directory.clean() == 0
+
+
+def test_a_relative_directory_means_the_one_the_program_was_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    directory = CheckpointDirectory("checkpoint")
+    assert directory.uri == str(tmp_path / "checkpoint")
+    assert directory.spark_path == str(tmp_path / "checkpoint" / "spark")

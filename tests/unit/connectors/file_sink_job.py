@@ -67,9 +67,11 @@ class FileSinkJob:
         committables = self.attempt(blocks, end=end)
         assert committables is not None
         sealed = pickle.dumps(committables)
-        for share in commits:
+        for number, share in enumerate(commits):
             committables = pickle.loads(sealed)
-            self.sink.create_committer().commit(committables[: round(len(committables) * share)])
+            committer = self.sink.create_committer()
+            publish = committer.commit if number == 0 else committer.commit_again
+            publish(committables[: round(len(committables) * share)])
         for subtask, subtask_blocks in enumerate(blocks):
             self.written[subtask] += [value for block in subtask_blocks for value in copy.deepcopy(block)]
         self.version += 1

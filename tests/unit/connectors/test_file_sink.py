@@ -190,7 +190,7 @@ def test_commit_says_so_when_the_file_is_gone(base):
     job = FileSinkJob(FileSink.text(base, rolling_policy=ON_CHECKPOINT), parallelism=1)
     committables = job.attempt(one("a"))
     shutil.rmtree(base / STAGING)
-    with pytest.raises(SinkError, match=r"neither it nor the staging folder .* exists"):
+    with pytest.raises(SinkError, match=r"cannot publish .* its staged file .* is gone"):
         job.sink.create_committer().commit(committables)
 
 
@@ -200,7 +200,7 @@ def test_commit_may_be_repeated_when_a_reader_took_the_file_away(base):
     job.sink.create_committer().commit(committables)
     (published,) = [path for path in base.iterdir() if path.is_file()]
     published.unlink()
-    job.sink.create_committer().commit(committables)
+    job.sink.create_committer().commit_again(committables)
     assert not [path for path in base.iterdir() if path.is_file()]
 
 
@@ -322,3 +322,12 @@ def test_pyflink_builders(base):
 def test_mistakes_are_named(make, words):
     with pytest.raises(ConfigurationError, match=words):
         make()
+
+
+def test_a_relative_path_means_the_directory_the_program_was_in(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    job = FileSinkJob(FileSink.text("out"), parallelism=1)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")  # as a worker of Spark may be
+    job.batch(one("a"), end=True)
+    assert [path.read_text() for path in (tmp_path / "out").iterdir() if path.is_file()] == ["a\n"]

@@ -51,9 +51,11 @@ class BatchCommitter:
         """
         try:
             sealed = self._directory.read_seal(batch) if self._previous is None else None
-            if sealed is None:
+            if sealed is not None:
+                self._versions.publish_again(sealed)
+            else:
                 sealed = self._run(frame, batch)
-            self._versions.publish(sealed)
+                self._versions.publish(sealed)
         except Exception as error:
             # Spark would only hand back the text of it.
             self.error = error
@@ -74,7 +76,7 @@ class BatchCommitter:
             # Without this, timers set before the restart would wait for the first record after it.
             self._control.wake_at(last.next_deadline())
             return False
-        self._versions.publish(last)
+        self._versions.publish_again(last)
         return True
 
     def _run(self, frame: DataFrame, batch: int) -> Seal:
