@@ -21,7 +21,7 @@ from penstock.runtime.failure import OperatorFailure, short_repr
 
 SPARK_TEXT = """Job aborted due to stage failure: Task 0 failed: org.apache.spark.api.python.PythonException:
 Traceback (most recent call last):
-  File "/work/job.py", line 3, in read
+  File "/srv/app/job.py", line 3, in read
     raise OSError("no such table")
 OSError: no such table
 
@@ -46,7 +46,7 @@ def test_of_a_python_failure_inside_spark_only_the_python_part_is_told() -> None
     text = failure_text(RuntimeError(SPARK_TEXT), "job")
     assert text.splitlines() == [
         "Traceback (most recent call last):",
-        '  File "/work/job.py", line 3, in read',
+        '  File "/srv/app/job.py", line 3, in read',
         '    raise OSError("no such table")',
         "OSError: no such table",
         "job 'job' failed in Spark (RuntimeError)",
