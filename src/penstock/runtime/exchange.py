@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import compress
 from typing import Any
 
@@ -287,15 +287,12 @@ class KeyedWriter(ExchangeWriter):
             self._check_encodable(keys, values)
             self._add(0, values, timestamps, keys)
             return
-        consumed = iter(values)
-        self._scatter(self._targets_of(keys, values, consumed), values, timestamps, keys)
+        self._scatter(self._targets_of(keys, values), values, timestamps, keys)
 
-    def _targets_of(self, keys: list[Any], values: list[Any], consumed: Iterator[Any]) -> list[int]:
+    def _targets_of(self, keys: list[Any], values: list[Any]) -> list[int]:
         try:
             return list(map(self._routes.__getitem__, keys))
-        except KeyEncodingError:
-            return [self._route(key, value) for key, value in zip(keys, values, strict=True)]
-        except TypeError:  # a key that cannot be hashed, such as a list
+        except TypeError:  # a key that cannot be hashed, such as a list, or encoded: now one by one, with its record
             return [self._route(key, value) for key, value in zip(keys, values, strict=True)]
 
     def _route(self, key: Any, value: Any) -> int:
@@ -309,7 +306,7 @@ class KeyedWriter(ExchangeWriter):
         # and here, where the record is at hand.
         for key_type in set(map(type, keys)):
             if key_type not in (str, int, bytes):
-                self._targets_of(keys, values, iter(values))
+                self._targets_of(keys, values)
                 return
 
 
