@@ -15,6 +15,9 @@ from penstock.runtime.operators import SourceOperator
 
 Offset = dict[str, Any]
 
+_SMALL_TASK_RECORDS = 2_000
+_GROUP_TASKS = 32
+
 
 @dataclass(frozen=True)
 class Wish:
@@ -115,6 +118,23 @@ class SourceList:
         ]
         found += [_frame_task(vertex, has_idleness, start, end) for vertex, has_idleness in self.frames.items()]
         return [task for task in found if task is not None]
+
+
+def grouped(tasks: list[SourceTask]) -> list[list[SourceTask]]:
+    """Tasks that an engine may run one after the other in one task of its own, which costs more than a small one."""
+    groups = [[task] for task in tasks if task.stop - task.start > _SMALL_TASK_RECORDS]
+    filling: list[SourceTask] = []
+    room = 0
+    for task in tasks:
+        size = task.stop - task.start
+        if size > _SMALL_TASK_RECORDS:
+            continue
+        if not filling or size > room or len(filling) == _GROUP_TASKS:
+            filling, room = [], _SMALL_TASK_RECORDS
+            groups.append(filling)
+        filling.append(task)
+        room -= size
+    return groups
 
 
 def source_operator(vertex: Vertex) -> SourceOperator:

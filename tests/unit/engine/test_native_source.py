@@ -65,8 +65,9 @@ class Sources:
         """Run the next batch and return its tasks; an empty list if there is nothing to do."""
         end = json.loads(json.dumps(self.reader.latestOffset(self.offset, LIMIT)))
         start, self.offset = self.offset, end
-        tasks = [pickle.loads(part.value) for part in self.reader.partitions(start, end)] if start != end else []
-        return [() if task is None else dataclasses.astuple(task) for task in tasks]  # type: ignore[misc]
+        groups = [pickle.loads(part.value) for part in self.reader.partitions(start, end)] if start != end else []
+        # A batch without anything to do is still a batch.
+        return [() if not group else dataclasses.astuple(task) for group in groups for task in group or [None]]  # type: ignore[misc]
 
 
 def collection(size: int) -> SplitVertex:
@@ -169,7 +170,7 @@ def test_the_same_offsets_give_the_same_tasks_in_another_process(controls: list[
     start = sources.offset
     sources.batch()
     again = PenstockReader(sources.control.directory)
-    assert [pickle.loads(part.value).stop for part in again.partitions(start, sources.offset)] == [3]
+    assert [pickle.loads(part.value)[0].stop for part in again.partitions(start, sources.offset)] == [3]
 
 
 def test_the_search_path_of_the_driver_reaches_the_reader(controls: list[Control], tmp_path: Path) -> None:
@@ -188,7 +189,7 @@ def test_rows_carry_the_description_through_arrow(controls: list[Control]) -> No
     sources = Sources(controls, {4: collection(2)}, {}, 3)
     part = sources.reader.partitions(sources.offset, sources.reader.latestOffset(sources.offset, LIMIT))[0]
     table = next(iter(sources.reader.read(part)))
-    assert pickle.loads(table.column(0).to_pylist()[0]).vertex == 4
+    assert [task.vertex for task in pickle.loads(table.column(0).to_pylist()[0])] == [4]
 
 
 def test_what_the_driver_says_is_what_the_reader_sees(controls: list[Control]) -> None:

@@ -19,7 +19,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from penstock.engine.spark.control import ControlReader
-from penstock.runtime.intake import Offset, SourceList, SourceTask
+from penstock.runtime.intake import Offset, SourceList, grouped
 
 NAME = "penstock"
 _SCHEMA = pa.schema([("info", pa.binary())])
@@ -34,7 +34,7 @@ class PenstockSource(DataSource):
         return NAME
 
     def schema(self) -> str:
-        """One binary column: a pickled task description."""
+        """One binary column: a pickled list of tasks."""
         return "info binary"
 
     def streamReader(self, schema: Any) -> PenstockReader:
@@ -80,12 +80,12 @@ class PenstockReader(DataSourceStreamReader):
         return end
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        """One partition for each thing to do in the batch; at least one, so that the batch exists."""
-        found: list[SourceTask | None] = [*self._load().tasks(start, end)]
-        return [InputPartition(pickle.dumps(task)) for task in found or [None]]
+        """Partitions of things to do in the batch; at least one, so that the batch exists."""
+        groups = grouped(self._load().tasks(start, end))
+        return [InputPartition(pickle.dumps(group)) for group in groups or [[]]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Hand the description over."""
+        """Hand the tasks over."""
         yield pa.RecordBatch.from_arrays([pa.array([partition.value], pa.binary())], schema=_SCHEMA)
 
     def stop(self) -> None:

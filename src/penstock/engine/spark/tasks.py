@@ -83,12 +83,12 @@ class SparkHost:
 
 
 def run_native_sources(plan: ShippedPlan, batches: Batches) -> Batches:
-    """Level 0 for sources that Penstock reads itself: each input row names a split and a range of it."""
+    """Level 0 for sources that Penstock reads itself: each input row names splits and ranges of them."""
     host = SparkHost(plan)
     for table in batches:
         for info in table.column(0).to_pylist():
-            task: SourceTask | None = pickle.loads(info)
-            if task is not None:
+            group: list[SourceTask] = pickle.loads(info)
+            for task in group:
                 yield from in_batches(source_rows(host, task))
 
 
