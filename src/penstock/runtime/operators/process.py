@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 from typing import Any
 
-from penstock.common.constants import MAX_WATERMARK
 from penstock.datastream.output_tag import OutputTag
 from penstock.datastream.time_domain import TimeDomain
 from penstock.datastream.timerservice import TimerService
 from penstock.errors import StateError
 from penstock.runtime.callables import Collector, checked_results, method_or_callable, with_collector
 from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.operators.timed import TimedOperator
 from penstock.runtime.rows import Timestamps
-from penstock.state.timers import EVENT, PROCESSING, InternalTimers
+from penstock.state.timers import EVENT, PROCESSING, InternalTimers, Timer
 
 _DOMAINS = {EVENT: TimeDomain.EVENT_TIME, PROCESSING: TimeDomain.PROCESSING_TIME}
 
@@ -103,7 +103,9 @@ class ProcessContext:
 
 
 class ProcessOperator(StreamOperator):
-    """A process function on a stream that is not keyed."""
+    """A process function on a stream that is not keyed; `method` is the one that takes its records."""
+
+    method = "process_element"
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -113,7 +115,7 @@ class ProcessOperator(StreamOperator):
         self.open_function(self.function)
         self._collector = Collector(self.output)
         self._ctx = ProcessContext(self, self._collector)
-        self._process = self._bound("process_element")
+        self._process = self._bound(self.method)
 
     def _bound(self, method: str) -> Callable[[Any, Any], Iterable[Any] | None]:
         return with_collector(method_or_callable(self.function, method), 2, self._collector)
@@ -124,7 +126,17 @@ class ProcessOperator(StreamOperator):
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Call process_element for each record."""
-        collector, ctx, process = self._collector, self._ctx, self._process
+        self._process_each(self.method, self._process, values, timestamps, keys)
+
+    def _process_each(
+        self,
+        method: str,
+        process: Callable[[Any, Any], Iterable[Any] | None],
+        values: list[Any],
+        timestamps: Timestamps,
+        keys: list[Any] | None,
+    ) -> None:
+        collector, ctx = self._collector, self._ctx
         set_key = None if self.context.backend is None else self.context.backend.set_key
         consumed = iter(values)
         try:
@@ -134,45 +146,26 @@ class ProcessOperator(StreamOperator):
                 collector.timestamp = timestamp
                 results = process(value, ctx)
                 if results is not None:
-                    collector.take(checked_results(results, "process_element"))
+                    collector.take(checked_results(results, method))
         except Exception as error:
             collector.discard()
             raise self.record_failure(error, values, consumed) from None
         collector.flush()
 
 
-class KeyedProcessOperator(ProcessOperator):
+class KeyedProcessOperator(TimedOperator, ProcessOperator):
     """A process function on a keyed stream: with keyed state and timers of both kinds."""
-
-    is_keyed = True
 
     def open(self) -> None:
         """Open the function; one without `on_timer` just lets its timers pass."""
         super().open()
         self._on_timer = self._bound("on_timer") if hasattr(self.function, "on_timer") else None
 
-    def on_watermark(self, watermark: int) -> None:
-        """Fire event-time timers up to the watermark in timestamp order, then pass the watermark on."""
-        self.watermark = watermark
-        self._fire(EVENT, watermark)
-        self.output.emit_watermark(watermark)
-
-    def on_processing_time(self, now_ms: int) -> None:
-        """Fire processing-time timers that are due."""
-        self._fire(PROCESSING, now_ms)
-
-    def next_deadline(self) -> int | None:
-        """The earliest processing-time timer. After the end of input none will fire, as in Flink."""
-        assert self.context.timers is not None
-        return None if self.watermark == MAX_WATERMARK else self.context.timers.next_timestamp(PROCESSING)
-
-    def _fire(self, domain: int, up_to: int) -> None:
-        timers, backend = self.context.timers, self.context.backend
-        assert timers is not None and backend is not None
-        earliest = timers.next_timestamp(domain)
-        if earliest is None or earliest > up_to:
-            return
-        for timestamp, key, _ in timers.pop_due(domain, up_to):
+    def fire_due(self, domain: int, due: Iterator[Timer]) -> None:
+        """Call on_timer for each timer."""
+        backend = self.context.backend
+        assert backend is not None
+        for timestamp, key, _ in due:
             backend.set_key(key)
             self._ctx.set_timer(domain, timestamp)
             self._fire_one(domain, timestamp, key)

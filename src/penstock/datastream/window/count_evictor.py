@@ -1,0 +1,50 @@
+"""`CountEvictor`: keeps the last elements by number; owns no window."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from penstock.datastream.window.evictor import Evictor, TimestampedValue
+from penstock.datastream.window.windows import Window
+from penstock.errors import GraphError
+
+__all__ = ["CountEvictor"]
+
+T = TypeVar("T")
+
+
+class CountEvictor(Evictor[T, Window]):
+    """Keeps up to a number of elements, the latest to arrive."""
+
+    def __init__(self, max_count: int, do_evict_after: bool = False) -> None:
+        if isinstance(max_count, bool) or not isinstance(max_count, int) or max_count < 0:
+            raise GraphError(f"CountEvictor.of takes a number of elements, got {max_count!r}")
+        self.max_count = max_count
+        self.do_evict_after = do_evict_after
+
+    @staticmethod
+    def of(max_count: int, do_evict_after: bool = False) -> CountEvictor[Any]:
+        """Return an evictor that keeps this many elements."""
+        return CountEvictor(max_count, do_evict_after)
+
+    def evict_before(
+        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
+    ) -> None:
+        """Evict, unless that is to happen after the window function."""
+        if not self.do_evict_after:
+            self._evict(elements)
+
+    def evict_after(
+        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
+    ) -> None:
+        """Evict, if that is to happen after the window function."""
+        if self.do_evict_after:
+            self._evict(elements)
+
+    def _evict(self, elements: list[TimestampedValue[T]]) -> None:
+        surplus = len(elements) - self.max_count
+        if surplus > 0:
+            del elements[:surplus]
+
+    def __repr__(self) -> str:
+        return f"CountEvictor({self.max_count})"

@@ -1,0 +1,53 @@
+"""`DeltaEvictor`: keeps the elements near the last one; owns neither window nor measure of distance."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from penstock.datastream.window.delta_function import DeltaFunction, Distance, checked_threshold, distance_of
+from penstock.datastream.window.evictor import Evictor, TimestampedValue
+from penstock.datastream.window.windows import Window
+
+__all__ = ["DeltaEvictor"]
+
+T = TypeVar("T")
+
+
+class DeltaEvictor(Evictor[T, Window]):
+    """Keeps the elements whose distance to the last one is below a threshold."""
+
+    def __init__(
+        self, threshold: float, delta_function: DeltaFunction[T] | Distance[T], do_evict_after: bool = False
+    ) -> None:
+        self.threshold = checked_threshold(threshold, "DeltaEvictor")
+        self._distance = distance_of(delta_function, "DeltaEvictor")
+        self.do_evict_after = do_evict_after
+
+    @staticmethod
+    def of(
+        threshold: float, delta_function: DeltaFunction[T] | Distance[T], do_evict_after: bool = False
+    ) -> DeltaEvictor[T]:
+        """Return an evictor with this threshold and measure."""
+        return DeltaEvictor(threshold, delta_function, do_evict_after)
+
+    def evict_before(
+        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
+    ) -> None:
+        """Evict, unless that is to happen after the window function."""
+        if not self.do_evict_after:
+            self._evict(elements)
+
+    def evict_after(
+        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
+    ) -> None:
+        """Evict, if that is to happen after the window function."""
+        if self.do_evict_after:
+            self._evict(elements)
+
+    def _evict(self, elements: list[TimestampedValue[T]]) -> None:
+        if elements:
+            last, distance, threshold = elements[-1].value, self._distance, self.threshold
+            elements[:] = [element for element in elements if distance(element.value, last) < threshold]
+
+    def __repr__(self) -> str:
+        return f"DeltaEvictor({self.threshold})"

@@ -1,0 +1,201 @@
+"""Windows that last as long as elements keep coming, with fixed or dynamic gaps; owns neither clock nor content."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from penstock.common.serializer import TypeSerializer
+from penstock.common.time import to_millis
+from penstock.datastream.window.assigner import MergingWindowAssigner, WindowAssigner
+from penstock.datastream.window.durations import Length, checked_timestamp, positive_millis
+from penstock.datastream.window.event_time_trigger import EventTimeTrigger
+from penstock.datastream.window.processing_time_trigger import ProcessingTimeTrigger
+from penstock.datastream.window.serializers import TimeWindowSerializer
+from penstock.datastream.window.trigger import Trigger
+from penstock.datastream.window.windows import TimeWindow
+from penstock.errors import GraphError
+
+__all__ = [
+    "DynamicEventTimeSessionWindows",
+    "DynamicProcessingTimeSessionWindows",
+    "EventTimeSessionWindows",
+    "ProcessingTimeSessionWindows",
+    "SessionWindowTimeGapExtractor",
+]
+
+T = TypeVar("T")
+# Only read from elements, so that an extractor of any element is one of these elements.
+E = TypeVar("E", contravariant=True)
+
+
+class SessionWindowTimeGapExtractor(ABC, Generic[E]):
+    """Says after how long without elements the session of an element ends."""
+
+    @abstractmethod
+    def extract(self, element: E) -> int:
+        """Return the gap in milliseconds."""
+
+
+Extractor = SessionWindowTimeGapExtractor[E] | Callable[[E], Length]
+
+
+class _SessionWindows(MergingWindowAssigner[T, TimeWindow]):
+    """What sessions of all kinds share: they merge when they overlap or touch."""
+
+    def merge_windows(
+        self, windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[TimeWindow]
+    ) -> None:
+        """Merge sessions that overlap or touch."""
+        TimeWindow.merge_windows(windows, callback)
+
+    def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
+        """Return how time windows are written."""
+        return TimeWindowSerializer()
+
+
+class EventTimeSessionWindows(_SessionWindows[T]):
+    """Sessions that end when no element comes for a fixed length of event time."""
+
+    def __init__(self, session_gap: Length) -> None:
+        self.gap = positive_millis(session_gap, "EventTimeSessionWindows", "session gap")
+
+    @staticmethod
+    def with_gap(size: Length) -> EventTimeSessionWindows[Any]:
+        """Return sessions with this gap."""
+        return EventTimeSessionWindows(size)
+
+    @staticmethod
+    def with_dynamic_gap(extractor: Extractor[T]) -> DynamicEventTimeSessionWindows[T]:
+        """Return sessions whose gap each element says."""
+        return DynamicEventTimeSessionWindows(extractor)
+
+    def assign_windows(
+        self, element: T, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> list[TimeWindow]:
+        """Return the window from the timestamp over one gap."""
+        time = checked_timestamp(timestamp, "EventTimeSessionWindows")
+        return [TimeWindow(time, time + self.gap)]
+
+    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
+        """Return an `EventTimeTrigger`."""
+        return EventTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        """Return True."""
+        return True
+
+    def __repr__(self) -> str:
+        return f"EventTimeSessionWindows({self.gap})"
+
+
+class ProcessingTimeSessionWindows(_SessionWindows[T]):
+    """Sessions that end when no element comes for a fixed length of processing time."""
+
+    def __init__(self, session_gap: Length) -> None:
+        self.gap = positive_millis(session_gap, "ProcessingTimeSessionWindows", "session gap")
+
+    @staticmethod
+    def with_gap(size: Length) -> ProcessingTimeSessionWindows[Any]:
+        """Return sessions with this gap."""
+        return ProcessingTimeSessionWindows(size)
+
+    @staticmethod
+    def with_dynamic_gap(extractor: Extractor[T]) -> DynamicProcessingTimeSessionWindows[T]:
+        """Return sessions whose gap each element says."""
+        return DynamicProcessingTimeSessionWindows(extractor)
+
+    def assign_windows(
+        self, element: T, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> list[TimeWindow]:
+        """Return the window from now over one gap."""
+        now = context.get_current_processing_time()
+        return [TimeWindow(now, now + self.gap)]
+
+    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
+        """Return a `ProcessingTimeTrigger`."""
+        return ProcessingTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        """Return False."""
+        return False
+
+    def __repr__(self) -> str:
+        return f"ProcessingTimeSessionWindows({self.gap})"
+
+
+class _DynamicSessionWindows(_SessionWindows[T]):
+    """What sessions with dynamic gaps share: how the gap of an element is found."""
+
+    def __init__(self, session_window_time_gap_extractor: Extractor[T]) -> None:
+        extractor = session_window_time_gap_extractor
+        if isinstance(extractor, SessionWindowTimeGapExtractor):
+            self._extract: Callable[[T], Length] = extractor.extract
+        elif callable(extractor):
+            self._extract = extractor
+        else:
+            raise GraphError(
+                f"{type(self).__name__}.with_dynamic_gap takes a SessionWindowTimeGapExtractor or a callable, "
+                f"got {type(extractor).__name__}"
+            )
+
+    def _gap(self, element: T) -> int:
+        gap = to_millis(self._extract(element))
+        if gap <= 0:
+            raise ValueError(
+                f"{type(self).__name__}: the session gap of each element must be at least one millisecond, "
+                f"but the extractor returned {gap} ms for {element!r}"
+            )
+        return gap
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class DynamicEventTimeSessionWindows(_DynamicSessionWindows[T]):
+    """Sessions of event time whose gap each element says."""
+
+    @staticmethod
+    def with_dynamic_gap(extractor: Extractor[T]) -> DynamicEventTimeSessionWindows[T]:
+        """Return sessions whose gap each element says."""
+        return DynamicEventTimeSessionWindows(extractor)
+
+    def assign_windows(
+        self, element: T, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> list[TimeWindow]:
+        """Return the window from the timestamp over the gap of the element."""
+        time = checked_timestamp(timestamp, "DynamicEventTimeSessionWindows")
+        return [TimeWindow(time, time + self._gap(element))]
+
+    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
+        """Return an `EventTimeTrigger`."""
+        return EventTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        """Return True."""
+        return True
+
+
+class DynamicProcessingTimeSessionWindows(_DynamicSessionWindows[T]):
+    """Sessions of processing time whose gap each element says."""
+
+    @staticmethod
+    def with_dynamic_gap(extractor: Extractor[T]) -> DynamicProcessingTimeSessionWindows[T]:
+        """Return sessions whose gap each element says."""
+        return DynamicProcessingTimeSessionWindows(extractor)
+
+    def assign_windows(
+        self, element: T, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> list[TimeWindow]:
+        """Return the window from now over the gap of the element."""
+        now = context.get_current_processing_time()
+        return [TimeWindow(now, now + self._gap(element))]
+
+    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
+        """Return a `ProcessingTimeTrigger`."""
+        return ProcessingTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        """Return False."""
+        return False

@@ -1,0 +1,50 @@
+"""`TimeEvictor`: keeps the elements of the last stretch of time; owns neither window nor clock."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from penstock.datastream.window.durations import Length, positive_millis
+from penstock.datastream.window.evictor import Evictor, TimestampedValue
+from penstock.datastream.window.windows import Window
+
+__all__ = ["TimeEvictor"]
+
+T = TypeVar("T")
+
+
+class TimeEvictor(Evictor[T, Window]):
+    """Keeps the elements whose timestamp is less than a length of time before the largest one."""
+
+    def __init__(self, window_size: Length, do_evict_after: bool = False) -> None:
+        self.window_size = positive_millis(window_size, "TimeEvictor", "length of time")
+        self.do_evict_after = do_evict_after
+
+    @staticmethod
+    def of(window_size: Length, do_evict_after: bool = False) -> TimeEvictor[Any]:
+        """Return an evictor that keeps elements of this length of time."""
+        return TimeEvictor(window_size, do_evict_after)
+
+    def evict_before(
+        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
+    ) -> None:
+        """Evict, unless that is to happen after the window function."""
+        if not self.do_evict_after:
+            self._evict(elements)
+
+    def evict_after(
+        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
+    ) -> None:
+        """Evict, if that is to happen after the window function."""
+        if self.do_evict_after:
+            self._evict(elements)
+
+    def _evict(self, elements: list[TimestampedValue[T]]) -> None:
+        # As in Flink the first element stands for all: a stream either has timestamps or has none.
+        if not elements or not elements[0].has_timestamp():
+            return
+        cutoff = max(element.get_timestamp() for element in elements) - self.window_size
+        elements[:] = [element for element in elements if element.get_timestamp() > cutoff]
+
+    def __repr__(self) -> str:
+        return f"TimeEvictor({self.window_size})"

@@ -1,0 +1,143 @@
+"""How the records of a window become one accumulator; owns the shapes of functions, not what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
+
+from penstock.datastream.functions import AggregateFunction
+from penstock.errors import StateError
+from penstock.runtime.callables import method_or_callable
+from penstock.state.values import dump_value, is_frozen, load_value
+
+_LABEL = "window contents"
+
+
+def own_copy(value: Any) -> Any:
+    """The value, or a copy if it could be changed in place."""
+    return value if is_frozen(value) else load_value(dump_value(value, _LABEL), _LABEL)
+
+
+def own_copies(values: list[Any]) -> list[Any]:
+    """The values, or copies of them all if one could be changed in place."""
+    return values if all(map(is_frozen, values)) else list(load_value(dump_value(values, _LABEL), _LABEL))
+
+
+class Combiner(Protocol):
+    """One accumulator of many records; None stands for no accumulator yet."""
+
+    def fold(self, accumulator: Any, values: Iterator[Any]) -> Any:
+        """Add values in their order."""
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Make one of two accumulators."""
+
+    def result(self, accumulator: Any) -> Any:
+        """What the window function or the output gets."""
+
+
+class Reducer:
+    """A reduce function: accumulator and result are like the records.
+
+    Where a record goes to several windows (`copies_first`), each gets a copy to begin with: the function may change it.
+    """
+
+    def __init__(self, function: Any, copies_first: bool) -> None:
+        self.merge: Callable[[Any, Any], Any] = method_or_callable(function, "reduce")
+        self._copies_first = copies_first
+
+    def fold(self, accumulator: Any, values: Iterator[Any]) -> Any:
+        """Reduce values in their order."""
+        reduce = self.merge
+        for value in values:
+            if accumulator is not None:
+                accumulator = reduce(accumulator, value)
+            else:
+                accumulator = own_copy(value) if self._copies_first else value
+        return accumulator
+
+    def result(self, accumulator: Any) -> Any:
+        """The accumulator."""
+        return accumulator
+
+
+class Aggregator:
+    """An aggregate function."""
+
+    def __init__(self, function: AggregateFunction) -> None:
+        self._function = function
+        self.result: Callable[[Any], Any] = function.get_result
+
+    def fold(self, accumulator: Any, values: Iterator[Any]) -> Any:
+        """Add values in their order."""
+        add = self._function.add
+        if accumulator is None:
+            accumulator = self._function.create_accumulator()
+        for value in values:
+            accumulator = add(value, accumulator)
+        return accumulator
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Merge, and say so if the function gives nothing back."""
+        merged = self._function.merge(first, second)
+        if merged is None:
+            raise StateError(
+                f"{type(self._function).__name__}.merge() must return both accumulators merged: the windows of this "
+                "operator are put together from parts. Implement merge(acc_a, acc_b)."
+            )
+        return merged
+
+
+class PartialCombiner:
+    """Takes partial results of another combiner as values, and records that travelled alone.
+
+    Where they go to several windows (`copies`), each gets its own.
+    """
+
+    def __init__(self, inner: Combiner, copies: bool) -> None:
+        self._inner = inner
+        self._copies = copies
+        self.merge = inner.merge
+        self.result = inner.result
+
+    def fold(self, accumulator: Any, values: Iterator[Any]) -> Any:
+        """Merge partial results and add records in their order."""
+        inner, merge, copies = self._inner, self.merge, self._copies
+        for _, _, part, count, value in values:
+            if not count:
+                accumulator = inner.fold(accumulator, iter((value,)))
+                continue
+            if copies:
+                part = own_copy(part)
+            accumulator = part if accumulator is None else merge(accumulator, part)
+        return accumulator
+
+
+def combiner_of(function: Any, *, takes_partials: bool, is_shared: bool) -> Combiner:
+    """The combiner of a reduce function, a callable of two values or an aggregate function.
+
+    Shared are values that are folded more than once.
+    """
+    inner: Combiner = Aggregator(function) if isinstance(function, AggregateFunction) else Reducer(function, is_shared)
+    return PartialCombiner(inner, is_shared) if takes_partials else inner
+
+
+def merge_all(combiner: Combiner, first: Any, others: Iterable[Any]) -> Any:
+    """Merge accumulators the way Flink does: the others among themselves, and then into the first; None is none."""
+    rest = None
+    for other in others:
+        if other is not None:
+            rest = other if rest is None else combiner.merge(rest, other)
+    if first is None or rest is None:
+        return rest if first is None else first
+    return combiner.merge(first, rest)
+
+
+def can_merge(function: Any) -> bool:
+    """Whether accumulators of a combining function can be merged: many aggregate functions leave `merge` unwritten."""
+    if not isinstance(function, AggregateFunction):
+        return True
+    try:
+        return function.merge(function.create_accumulator(), function.create_accumulator()) is not None
+    except Exception:  # whatever is wrong with it: windows that do not need it must not fail for it
+        return False

@@ -1,0 +1,256 @@
+"""Window aggregation in front of the exchange: records of one key and pane travel as one partial result.
+
+Owns grouping, ownership of what is folded and when a group must leave; windows fire, and are late, behind the exchange.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from itertools import chain, repeat
+from operator import attrgetter
+from typing import Any
+
+from penstock.common.constants import MIN_WATERMARK
+from penstock.datastream.functions import AggregateFunction
+from penstock.datastream.window import (
+    CumulativeEventTimeWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
+from penstock.errors import KeyEncodingError
+from penstock.runtime import rows
+from penstock.runtime.callables import method_or_callable
+from penstock.runtime.failure import current_record
+from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.operators.window.partials import Partial
+from penstock.runtime.rows import Timestamps
+from penstock.state.keys import encode_key
+from penstock.state.values import is_frozen
+
+GROUP_LIMIT = 100_000
+TRIAL_RECORDS = 20_000
+WORTHWHILE = 0.7
+"""Groups per record above which aggregating in front of the exchange saves less than it costs."""
+
+key_of_partial = attrgetter("key")
+"""Key selector of the exchange behind the operator."""
+
+_CODED = object()
+"""Marks stand-ins of keys that cannot be hashed; a user's key is never equal to it."""
+
+_Group = list[Any]
+"""Accumulator, number of records, key."""
+
+
+@dataclass(frozen=True)
+class PaneGrid:
+    """The panes of an assigner: stretches of time whose records fall in the same windows.
+
+    Windows end every `period`, counted from `phase`. Both lie on the grid: no pane straddles the end of a window.
+    """
+
+    width: int
+    offset: int
+    period: int
+    phase: int
+
+    @staticmethod
+    def of(assigner: Any) -> PaneGrid | None:
+        """The panes of a built-in event-time assigner; None for others, and for sliding windows with gaps."""
+        kind = type(assigner)  # a derived class may assign otherwise
+        if kind is TumblingEventTimeWindows:
+            return PaneGrid(assigner.size, assigner.offset, assigner.size, assigner.offset)
+        if kind is SlidingEventTimeWindows and assigner.slide <= assigner.size:
+            width = math.gcd(assigner.size, assigner.slide)
+            return PaneGrid(width, assigner.offset, assigner.slide, assigner.offset + assigner.size)
+        if kind is CumulativeEventTimeWindows:
+            return PaneGrid(assigner.step, assigner.offset, assigner.step, assigner.offset)
+        return None
+
+    def open_from(self, watermark: int) -> int:
+        """The time from which on a record is in no window that the watermark has passed: the last such window's end."""
+        # The lowest watermark, as a timestamp, stands for "none": such records go alone, to be refused with the others.
+        return max(MIN_WATERMARK + 1, watermark + 1 - (watermark + 1 - self.phase) % self.period)
+
+
+class LocalWindowAggregation(StreamOperator):
+    """Folds records into one accumulator for each key and pane, and sends it before any window of the pane can fire.
+
+    Nothing stays over the end of a batch. A record that may be late goes alone: lateness is judged behind the exchange,
+    where the watermark is at most this operator's. That does not hold for an input that was idle, whose watermark the
+    others did not wait for; where late records are told apart (`minds_late`), everything goes alone from then on.
+    """
+
+    def __init__(
+        self,
+        key_selector: Callable[[Any], Any],
+        grid: PaneGrid,
+        combine: Any,
+        *,
+        minds_late: bool = False,
+        is_pure: bool = False,
+    ) -> None:
+        """Take the combining function of the window; a pure one changes neither of its arguments."""
+        self.key_selector = key_selector
+        self.grid = grid
+        self.combine = combine
+        self.minds_late = minds_late
+        self.is_pure = is_pure
+
+    def open(self) -> None:
+        """Open the combining function and bring it to one shape."""
+        self.open_function(self.combine)
+        if isinstance(self.combine, AggregateFunction):
+            create, add = self.combine.create_accumulator, self.combine.add
+            self._first: Callable[[Any], Any] = lambda value: add(value, create())
+            self._fold: Callable[[Any, Any], Any] = lambda accumulator, value: add(value, accumulator)
+        else:
+            self._first = _itself
+            self._fold = method_or_callable(self.combine, "reduce")
+        self._panes: dict[int, dict[Hashable, _Group]] = {}
+
+    def close(self) -> None:
+        """Close the combining function."""
+        self.close_function(self.combine)
+
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        """Start with no groups; `state` says whether the input was ever idle."""
+        self._panes = {}
+        self._groups = self._tried = self._made = 0
+        self._goes_alone = False
+        self._was_idle = state is not None
+        self._open_from = self.grid.open_from(self.watermark)
+
+    def snapshot(self) -> Any:
+        """Whether the input was ever idle, in the shape that snapshots of a source's vertex have."""
+        return (MIN_WATERMARK, MIN_WATERMARK) if self._was_idle else None
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Fold a block into its groups, or pass its records on one by one where folding is no use."""
+        selected = self._selected(values)
+        # A record without timestamp fails where windows are assigned, with the sentence for it.
+        if self._goes_alone or timestamps is None or None in timestamps or (self._was_idle and self.minds_late):
+            self._send_groups(list(self._panes))
+            self._send_alone(values, selected, timestamps)
+            return
+        before = self._groups
+        self._fold_block(self._owned(values), timestamps, selected)
+        self._made += self._groups - before
+        self._tried += len(values)
+        if self._groups > GROUP_LIMIT:
+            self._send_groups(list(self._panes))
+        if self._tried >= TRIAL_RECORDS:
+            self._goes_alone = self._made > WORTHWHILE * self._tried
+            self._tried = self._made = 0
+
+    def _fold_block(self, values: list[Any], timestamps: Any, keys: list[Any]) -> None:
+        width, offset, open_from = self.grid.width, self.grid.offset, self._open_from
+        first, fold, panes = self._first, self._fold, self._panes
+        late: list[tuple[Any, Any, int]] = []
+        start = stop = open_from
+        pane: dict[Hashable, _Group] = {}
+        consumed = iter(values)
+        try:
+            for value, timestamp, key, slot in zip(consumed, timestamps, keys, self._slots(keys, values), strict=False):
+                if not start <= timestamp < stop:
+                    if timestamp < open_from:
+                        late.append((value, key, timestamp))
+                        continue
+                    start = timestamp - (timestamp - offset) % width
+                    stop = start + width
+                    pane = panes.setdefault(start, {})
+                group = pane.get(slot)
+                if group is None:
+                    pane[slot] = [first(value), 1, key]
+                    self._groups += 1
+                else:
+                    group[0] = fold(group[0], value)
+                    group[1] += 1
+        except Exception as error:
+            raise self.record_failure(error, values, consumed) from None
+        if late:  # no group is overtaken: those of such panes left with the watermark
+            self._send_alone(*map(list, zip(*late, strict=True)))
+
+    def on_watermark(self, watermark: int) -> None:
+        """Send the groups of panes that are complete, then pass the watermark on."""
+        width = self.grid.width
+        self._send_groups([start for start in self._panes if start + width - 1 <= watermark])
+        self._open_from = self.grid.open_from(watermark)
+        super().on_watermark(watermark)
+
+    def on_status(self, is_idle: bool) -> None:
+        """Leave nothing behind: nobody will wait for an idle input."""
+        self._send_groups(list(self._panes))
+        self._was_idle = self._was_idle or is_idle
+        super().on_status(is_idle)
+
+    def on_end(self) -> None:
+        """Send what is left."""
+        self._send_groups(list(self._panes))
+        super().on_end()
+
+    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
+        """Send what is left: the next batch may run elsewhere."""
+        self._send_groups(list(self._panes))
+
+    def _send_groups(self, starts: list[int]) -> None:
+        values: list[Any] = []
+        stamps: list[int] = []
+        for start in starts:
+            groups = self._panes.pop(start).values()
+            values += [Partial(key, start, accumulator, count, None) for accumulator, count, key in groups]
+            stamps += repeat(start, len(groups))
+        self._groups -= len(values)
+        self.output.emit(values, stamps)
+
+    def _send_alone(self, values: list[Any], keys: list[Any], timestamps: Timestamps) -> None:
+        partials = [Partial(key, 0, None, 0, value) for value, key in zip(values, keys, strict=True)]
+        self.output.emit(partials, timestamps)
+
+    def _selected(self, values: list[Any]) -> list[Any]:
+        consumed, selector = iter(values), self.key_selector
+        try:
+            return [selector(value) for value in consumed]
+        except Exception as error:
+            raise self.failure(error, "selecting the key", current_record(values, consumed)) from None
+
+    def _slots(self, keys: list[Any], values: list[Any]) -> list[Any]:
+        """Keys as they are, for equal keys are one key; stand-ins where one of them cannot be hashed."""
+        try:
+            dict.fromkeys(keys)
+        except TypeError:
+            return [self._coded(key, value) for key, value in zip(keys, values, strict=True)]
+        return keys
+
+    def _coded(self, key: Any, value: Any) -> Hashable:
+        try:
+            return _CODED, encode_key(key)
+        except KeyEncodingError as error:
+            raise self.failure(error, "encoding the key", value) from None
+
+    def _owned(self, values: list[Any]) -> list[Any]:
+        """The records, or copies where the function could change objects that others in this process hold too."""
+        if self.is_pure or _are_frozen(values):
+            return values
+        try:
+            return list(pickle.loads(rows.dumps(values)))
+        except Exception as error:
+            record = next((value for value in values if not rows.can_travel(value)), None)
+            raise self.failure(error, "copying a record, which must be possible to pickle", record) from None
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _are_frozen(values: list[Any]) -> bool:
+    """Whether records certainly cannot be changed in place, for a whole block: one check for each type in it."""
+    by_type = dict(zip(map(type, values), values, strict=True))
+    if by_type.keys() == {tuple}:
+        fields = list(chain.from_iterable(values))
+        by_type = dict(zip(map(type, fields), fields, strict=True))
+    # A tuple may be frozen or not by what is in it, whatever another one of its type is.
+    return by_type.keys().isdisjoint((tuple, frozenset)) and all(map(is_frozen, by_type.values()))

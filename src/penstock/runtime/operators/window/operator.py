@@ -1,0 +1,180 @@
+"""The window operator: choice of the parts that a specification asks for, and the loops over records and timers.
+
+What happens to a record or timer is in `windows`, `merging` and `panes`; how records of a block are handled together
+where nobody can tell the difference, in `grouping`, `sessions` and `panes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from typing import Any, Protocol
+
+from penstock.datastream.window import MergingWindowAssigner
+from penstock.runtime.callables import Collector
+from penstock.runtime.context import OperatorRuntimeContext
+from penstock.runtime.operators.timed import TimedOperator
+from penstock.runtime.operators.window.checks import check_spec
+from penstock.runtime.operators.window.codec import codec_of
+from penstock.runtime.operators.window.combining import combiner_of
+from penstock.runtime.operators.window.contents import (
+    AccumulatorContents,
+    Contents,
+    ElementContents,
+    EvictedContents,
+)
+from penstock.runtime.operators.window.contexts import EvictionContext, FunctionContext, WindowRuntimeContext
+from penstock.runtime.operators.window.evaluation import Evaluator
+from penstock.runtime.operators.window.grouping import grouping_for
+from penstock.runtime.operators.window.merging import MergingWindows
+from penstock.runtime.operators.window.panes import Panes, uses_panes
+from penstock.runtime.operators.window.sessions import session_grouping_for
+from penstock.runtime.operators.window.shapes import fires_once_at_the_end, gives_one_window
+from penstock.runtime.operators.window.spec import WindowSpec
+from penstock.runtime.operators.window.windows import Windows
+from penstock.runtime.rows import Timestamps
+from penstock.state.keyed import VOID_NAMESPACE
+from penstock.state.timers import EVENT, Timer
+
+LATE_RECORDS = "numLateRecordsDropped"
+
+
+class Grouping(Protocol):
+    """What can be done with the records of a block together."""
+
+    def take(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> Sequence[int] | None:
+        """Take records; returns the positions of those that must go one by one, None if all must."""
+
+
+class WindowOperator(TimedOperator):
+    """Windows of a keyed stream, as Flink's `WindowOperator` and `EvictingWindowOperator`.
+
+    For windows over a whole stream the key is a constant.
+    """
+
+    def __init__(self, spec: WindowSpec) -> None:
+        check_spec(spec)
+        codec_of(spec.assigner)
+        self.spec = spec
+
+    @property
+    def function(self) -> Any:
+        """The user's function, for names."""
+        return self.spec.combine if self.spec.function is None else self.spec.function
+
+    def open(self) -> None:
+        """Open the user's functions and put the parts together."""
+        spec = self.spec
+        self._runtime_context = WindowRuntimeContext(self.context)
+        for function in self._functions():
+            self.open_function(function)
+        self._collector = Collector(self.output)
+        self._late = self.context.metrics.counter(LATE_RECORDS)
+        self._is_event_time = spec.assigner.is_event_time()
+        self._connect()
+
+    def _connect(self) -> None:
+        spec, backend = self.spec, self.context.backend
+        assert backend is not None
+        is_merging = isinstance(spec.assigner, MergingWindowAssigner)
+        context = FunctionContext(self, self._collector, is_merging)
+        evaluator = Evaluator(spec.evaluation, spec.function, self._collector, context, backend)
+        self._element: Callable[[Any, int | None, Any], bool]
+        self._timer: Callable[[int, int, bytes], None]
+        self._grouping: Grouping | None
+        if uses_panes(spec):
+            combiner = combiner_of(spec.combine, takes_partials=spec.takes_partials, is_shared=False)
+            panes = Panes(self, backend, spec, combiner, evaluator)
+            self._element, self._timer, self._grouping = panes.element, panes.timer, panes
+            return
+        contents = self._contents(evaluator)
+        kind = MergingWindows if is_merging else Windows
+        windows = kind(self, backend, spec, codec_of(spec.assigner), contents, evaluator)
+        self._element = windows.element
+        self._timer = windows.end_timer if fires_once_at_the_end(spec) else windows.timer
+        if isinstance(windows, MergingWindows):
+            self._grouping = session_grouping_for(windows)
+        else:
+            self._grouping = grouping_for(windows)
+
+    def _contents(self, evaluator: Evaluator) -> Contents:
+        spec, backend, evictor = self.spec, self.context.backend, self.spec.evictor
+        assert backend is not None
+        combiner = None
+        if spec.combine is not None:
+            is_shared = evictor is not None or not gives_one_window(spec.assigner)
+            combiner = combiner_of(spec.combine, takes_partials=spec.takes_partials, is_shared=is_shared)
+        if evictor is not None:
+            return EvictedContents(backend, evaluator.evaluate, evictor, EvictionContext(self), combiner)
+        if combiner is not None:
+            return AccumulatorContents(backend, evaluator.evaluate, combiner)
+        return ElementContents(backend, evaluator.evaluate)
+
+    def _functions(self) -> list[Any]:
+        return [function for function in (self.spec.combine, self.spec.function) if function is not None]
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        for function in self._functions():
+            self.close_function(function)
+
+    def runtime_context(self) -> OperatorRuntimeContext:
+        """The context handed to user functions: its states belong to the key, not to a window."""
+        return self._runtime_context
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Put a block into windows: together what can be, the rest one by one in its order."""
+        assert keys is not None
+        if self.spec.takes_partials:
+            own = timestamps or repeat(None)
+            timestamps = [part.start if part.count else stamp for part, stamp in zip(values, own, strict=False)]
+        rest = None if self._grouping is None else self._grouping.take(values, timestamps, keys)
+        if rest is None:
+            self._one_by_one(values, timestamps, keys)
+        elif rest:
+            stamps: Timestamps = None if timestamps is None else [timestamps[index] for index in rest]
+            self._one_by_one([values[index] for index in rest], stamps, [keys[index] for index in rest])
+        self._collector.flush()
+
+    def _one_by_one(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> None:
+        assert self.context.backend is not None
+        set_key, element = self.context.backend.set_key, self._element
+        takes_partials = self.spec.takes_partials
+        consumed = iter(values)
+        try:
+            for value, timestamp, key in zip(consumed, timestamps or repeat(None), keys, strict=False):
+                set_key(key)
+                seen = value.value if takes_partials else value
+                if not element(value, timestamp, seen):
+                    self._drop_if_late(seen, timestamp, value.count or 1 if takes_partials else 1)
+        except Exception as error:
+            self._collector.discard()
+            raise self.record_failure(error, values, consumed) from None
+
+    def _drop_if_late(self, value: Any, timestamp: int | None, count: int) -> None:
+        """A record that no window took is late if its own time has passed, too."""
+        if not self._is_event_time:
+            return
+        if timestamp is not None and timestamp + self.spec.allowed_lateness > self.watermark:
+            return
+        if self.spec.late_tag is None or count > 1:
+            self._late.inc(count)
+            return
+        self._collector.timestamp = timestamp
+        self._collector.side(self.spec.late_tag, value)
+
+    def fire_due(self, domain: int, due: Iterator[Timer]) -> None:
+        """Let windows fire and go."""
+        backend, timer = self.context.backend, self._timer
+        assert backend is not None
+        for timestamp, key, namespace in due:
+            backend.set_key(key)
+            try:
+                timer(domain, timestamp, namespace)
+            except Exception as error:
+                self._collector.discard()
+                backend.set_namespace(VOID_NAMESPACE)
+                time = "event" if domain == EVENT else "processing"
+                during = f"in the window of key {key!r} that was due at {time} time {timestamp}"
+                raise self.failure(error, during) from None
+        self._collector.flush()

@@ -1,0 +1,225 @@
+"""Sliding windows put together from panes when they fire, instead of each keeping its own accumulator.
+
+A pane is a stretch of time that no window's start or end cuts. A key has one value in state: when it is to be looked at
+next, and its panes with their accumulators, in the order they came into being, so that a function that minds which
+record came first gets them so. A timer of the key, without a window, says when to look; there is always one as long as
+there are panes.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from typing import Any
+
+from penstock.common.constants import MAX_WATERMARK
+from penstock.datastream.state import ValueStateDescriptor
+from penstock.datastream.window import TimeWindow
+from penstock.errors import KeyEncodingError
+from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.operators.window.codec import codec_of
+from penstock.runtime.operators.window.combining import Combiner, can_merge, own_copies
+from penstock.runtime.operators.window.evaluation import Evaluator, clears_windows
+from penstock.runtime.operators.window.grouping import KeySlots
+from penstock.runtime.operators.window.shapes import fires_once_at_the_end, is_overlapping
+from penstock.runtime.operators.window.spec import WindowSpec
+from penstock.runtime.rows import Timestamps
+from penstock.state.keyed import VOID_NAMESPACE, KeyedStateBackend
+from penstock.state.timers import EVENT
+
+STATE_NAME = "_window_panes"
+
+_Held = list[Any]
+"""When to look next, and accumulators by start of pane."""
+
+
+def uses_panes(spec: WindowSpec) -> bool:
+    """Whether panes give what windows of their own would.
+
+    In processing time they would not: what comes in the very millisecond in which a window has fired starts that window
+    anew. And a function that frees state of each window must be told of each window's end.
+    """
+    return (
+        spec.combine is not None
+        and is_overlapping(spec.assigner)
+        and fires_once_at_the_end(spec)
+        and not clears_windows(spec.function)
+        and can_merge(spec.combine)
+    )
+
+
+class PaneTimes:
+    """When the windows of a pane end."""
+
+    def __init__(self, size: int, slide: int, offset: int, lateness: int) -> None:
+        self.size = size
+        self.slide = slide
+        self.width = math.gcd(size, slide)
+        self.offset = offset
+        self._lateness = lateness
+
+    def pane_of(self, timestamp: int) -> int:
+        """Start of the pane of a timestamp."""
+        return timestamp - (timestamp - self.offset) % self.width
+
+    def first(self, pane: int) -> int:
+        """Last timestamp of the earliest window with the pane."""
+        before = pane - self.size
+        return before - (before - self.offset) % self.slide + self.slide + self.size - 1
+
+    def last(self, pane: int) -> int:
+        """Last timestamp of the latest window with the pane."""
+        return pane - (pane - self.offset) % self.slide + self.size - 1
+
+    def is_end(self, timestamp: int) -> bool:
+        """Whether a window has this last timestamp."""
+        return (timestamp + 1 - self.size - self.offset) % self.slide == 0
+
+    def needed_from(self, timestamp: int) -> int:
+        """Start of the earliest pane that has a window which still takes records."""
+        start = timestamp + 1 - self.size - self._lateness
+        return start - (start - self.offset) % self.slide + self.slide
+
+    def next(self, pane: int, after: int) -> int | None:
+        """Last timestamp of the earliest window with the pane that ends later than `after`."""
+        first = self.first(pane)
+        end = first if first > after else first + ((after - first) // self.slide + 1) * self.slide
+        return end if end <= self.last(pane) else None
+
+    def cleanup(self, end: int) -> int:
+        """When a window with this last timestamp takes no more records; `MAX_WATERMARK` if always."""
+        return min(end + self._lateness, MAX_WATERMARK)
+
+
+class Panes:
+    """The sliding windows of an operator, kept as panes."""
+
+    def __init__(
+        self,
+        operator: StreamOperator,
+        backend: KeyedStateBackend,
+        spec: WindowSpec,
+        combiner: Combiner,
+        evaluator: Evaluator,
+    ) -> None:
+        assigner: Any = spec.assigner
+        self._operator = operator
+        self._backend = backend
+        self._combiner = combiner
+        self._evaluator = evaluator
+        self._assigner = assigner
+        self._to_bytes = codec_of(assigner).to_bytes
+        self._times = PaneTimes(assigner.size, assigner.slide, assigner.offset, spec.allowed_lateness)
+        self._state = backend.get_value_state(ValueStateDescriptor(STATE_NAME, None))
+
+    # A block
+
+    def take(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> list[int] | None:
+        """Add records to panes whose windows are all ahead."""
+        width, offset, watermark = self._times.width, self._times.offset, self._operator.watermark
+        try:
+            panes = [time - (time - offset) % width for time in timestamps]  # type: ignore[union-attr, operator]
+            known = KeySlots(keys)
+        except (TypeError, KeyEncodingError):  # no timestamp, no usable key: one by one it is said of which record
+            return None
+        passed = {pane for pane in set(panes) if self._times.first(pane) <= watermark}
+        groups: dict[Any, Any] = {}
+        rest: list[int] = []
+        # All records of a key go one way, so that its panes come into being in the order of its records.
+        concerned = {slot for slot, pane in zip(known.slots, panes, strict=True) if pane in passed} if passed else ()
+        for index, (value, slot, pane) in enumerate(zip(values, known.slots, panes, strict=True)):
+            if slot in concerned:
+                rest.append(index)
+                continue
+            group = groups.get(slot)
+            if group is None:
+                groups[slot] = {pane: [value]}
+            elif pane in group:
+                group[pane].append(value)
+            else:
+                group[pane] = [value]
+        for key, group in known.groups(groups):
+            self._backend.set_key(key)
+            self._take_key(group)
+        return rest
+
+    def _take_key(self, group: Any) -> None:
+        held = self._state.value() or [None, {}]
+        for pane, records in group.items():
+            self._fold(held, pane, records)
+        self._look_at(held, min(map(self._times.first, group)))
+        self._state.update(held)
+
+    def _fold(self, held: _Held, pane: int, records: list[Any]) -> None:
+        consumed = iter(records)
+        try:
+            held[1][pane] = self._combiner.fold(held[1].get(pane), consumed)
+        except Exception as error:
+            raise self._operator.record_failure(error, records, consumed) from None
+
+    # One record, one timer
+
+    def element(self, value: Any, timestamp: int | None, assigned_by: Any) -> bool:
+        """Add a record to its pane; the windows that have passed and still take records fire at once, latest first."""
+        if timestamp is None:  # the assigner knows what to say
+            self._assigner.assign_windows(assigned_by, timestamp, None)
+        times, watermark = self._times, self._operator.watermark
+        pane = times.pane_of(timestamp)  # type: ignore[arg-type]
+        last = times.last(pane)
+        if times.cleanup(last) <= watermark:
+            return False
+        held = self._state.value() or [None, {}]
+        held[1][pane] = self._combiner.fold(held[1].get(pane), iter((value,)))
+        for end in range(last, times.first(pane) - 1, -times.slide):
+            if times.cleanup(end) > watermark >= end:
+                self._fire(held[1], end)
+        following = times.next(pane, watermark)
+        self._look_at(held, times.cleanup(last) if following is None else following)
+        self._state.update(held)
+        return True
+
+    def timer(self, domain: int, timestamp: int, namespace: bytes) -> None:
+        """Fire the window that ends, and drop the panes that no window needs any more."""
+        held = self._state.value()
+        if held is None:
+            return
+        times, panes = self._times, held[1]
+        if times.is_end(timestamp):
+            self._fire(panes, timestamp)
+        needed_from = times.needed_from(timestamp)
+        for pane in [pane for pane in panes if pane < needed_from]:
+            del panes[pane]
+        if not panes:
+            self._state.clear()
+            return
+        held[0] = None
+        self._look_at(held, self._next_look(panes, timestamp))
+        self._state.update(held)
+
+    def _next_look(self, panes: dict[int, Any], timestamp: int) -> int:
+        """When the next window that is not empty ends; if none is to come, when the last pane can go."""
+        times = self._times
+        end, start = timestamp + times.slide, timestamp + times.slide - times.size
+        if times.is_end(end) and any(start < pane <= end for pane in panes):
+            return end
+        ends = [end for end in (times.next(pane, timestamp) for pane in panes) if end is not None]
+        return min(ends) if ends else times.cleanup(max(map(times.last, panes)))
+
+    def _look_at(self, held: _Held, time: int) -> None:
+        """Have the key looked at then, unless it is before that anyway."""
+        if (held[0] is None or time < held[0]) and time != MAX_WATERMARK:
+            held[0] = time
+            assert self._operator.context.timers is not None
+            self._operator.context.timers.register(EVENT, time)
+
+    def _fire(self, panes: dict[int, Any], end: int) -> None:
+        start = end + 1 - self._times.size
+        # Copies: the function may change what it merges, and the panes are needed again.
+        parts = own_copies([part for pane, part in panes.items() if start <= pane <= end])
+        if not parts:
+            return
+        accumulator = reduce(self._combiner.merge, parts)
+        window = TimeWindow(start, end + 1)
+        self._backend.set_namespace(self._to_bytes(window))
+        self._evaluator.evaluate(window, [self._combiner.result(accumulator)])
+        self._backend.set_namespace(VOID_NAMESPACE)

@@ -1,0 +1,19 @@
+"""Records of one key and pane that were aggregated before the exchange; owns their shape only."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Partial(NamedTuple):
+    """What a sender has made of `count` records of one key and pane.
+
+    `start` is the start of the pane: the window itself where windows tumble, the stretch of gcd(size, slide) where
+    they slide, the step where they cumulate. With count 0 nothing was aggregated: `value` is an ordinary element.
+    """
+
+    key: Any
+    start: int
+    accumulator: Any
+    count: int  # type: ignore[assignment]  # as a field it hides the method of tuples
+    value: Any

@@ -1,0 +1,138 @@
+"""Sessions of event time: the records of a key in a block meet its windows once; owns what is put off, no state.
+
+Records are taken in their order, and sessions merge when a record says so, as one by one. What is put off to the end of
+the block is what nobody can see before: writing contents, timers and the list of the key's sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.datastream.window import TimeWindow
+from penstock.runtime.operators.window.contents import Groups
+from penstock.runtime.operators.window.grouping import KeySlots
+from penstock.runtime.operators.window.merging import MergingWindows
+from penstock.runtime.operators.window.shapes import fires_once_at_the_end, is_session
+from penstock.runtime.rows import Timestamps
+from penstock.state.keyed import VOID_NAMESPACE
+from penstock.state.timers import EVENT
+
+
+class _Session:
+    """A session of the current key: its span, the namespace of its contents, records not yet put there."""
+
+    __slots__ = ("end", "held_in", "pending", "start")
+
+    def __init__(self, start: int, end: int, held_in: bytes) -> None:
+        self.start = start
+        self.end = end
+        self.held_in = held_in
+        self.pending: list[Any] = []
+
+
+class SessionGrouping:
+    """Grouping for sessions that fire when they end."""
+
+    def __init__(self, windows: MergingWindows) -> None:
+        self._windows = windows
+        self._assign = windows.spec.assigner.assign_windows
+        self._to_bytes, self._from_bytes = windows.codec
+        self._has_cleanup = windows.spec.allowed_lateness > 0  # else it is when the window ends
+
+    def take(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> list[int] | None:
+        """Add the records of keys whose records are all ahead of the watermark."""
+        if timestamps is None:
+            return None
+        watermark, context, assign = self._windows.operator.watermark, self._windows.assigner_context, self._assign
+        groups: Groups = {}
+        passed: set[Any] = set()
+        try:
+            known = KeySlots(keys)
+            for value, timestamp, slot in zip(values, timestamps, known.slots, strict=True):
+                (window,) = assign(value, timestamp, context)
+                if window.end - 1 <= watermark:
+                    passed.add(slot)
+                group = groups.get(slot)
+                if group is None:
+                    groups[slot] = [(window, value)]
+                else:
+                    group.append((window, value))
+        except Exception:  # a user's gap, a timestamp or a key is unusable: one by one it is said of which record
+            return None
+        for slot in passed:
+            del groups[slot]
+        for key, records in known.groups(groups):
+            self._windows.backend.set_key(key)
+            self._take_key(records)
+        return [index for index, slot in enumerate(known.slots) if slot in passed] if passed else []
+
+    def _take_key(self, records: list[tuple[TimeWindow, Any]]) -> None:
+        before = self._windows.load()
+        sessions = []
+        for name, held_in in before.items():
+            window = self._from_bytes(name)
+            sessions.append(_Session(window.start, window.end, held_in))
+        for window, value in records:
+            self._session_of(window, sessions).pending.append(value)
+        self._put_away(sessions)
+        after = {self._name(session): session.held_in for session in sessions}
+        self._move_timers(before.keys(), after.keys())
+        self._windows.backend.set_namespace(VOID_NAMESPACE)
+        self._windows.save(after)
+
+    def _session_of(self, window: TimeWindow, sessions: list[_Session]) -> _Session:
+        """The session that a record's window becomes part of; those that it joins become one."""
+        start, end = window.start, window.end
+        touched = [session for session in sessions if session.start <= end and session.end >= start]
+        if not touched:
+            session = _Session(start, end, self._to_bytes(window))
+            sessions.append(session)
+            return session
+        session = touched[0]
+        if len(touched) > 1:
+            touched.sort(key=lambda each: each.start)
+            session = touched[0]
+            self._put_away(touched)
+            self._windows.contents.merge(session.held_in, [each.held_in for each in touched[1:]])
+            for each in touched[1:]:
+                sessions.remove(each)
+            session.end = touched[-1].end
+        session.start = min(session.start, start)
+        session.end = max(session.end, end)
+        return session
+
+    def _put_away(self, sessions: Iterable[_Session]) -> None:
+        windows = self._windows
+        for session in sessions:
+            if session.pending:
+                windows.backend.set_namespace(session.held_in)
+                consumed = iter(session.pending)
+                try:
+                    windows.contents.fold(consumed)
+                except Exception as error:
+                    raise windows.operator.record_failure(error, session.pending, consumed) from None
+                session.pending = []
+
+    def _name(self, session: _Session) -> bytes:
+        return self._to_bytes(TimeWindow(session.start, session.end))
+
+    def _move_timers(self, before: Iterable[bytes], after: Iterable[bytes]) -> None:
+        windows, timers = self._windows, self._windows.operator.context.timers
+        assert timers is not None
+        for name in before - after:  # type: ignore[operator]
+            window = self._from_bytes(name)
+            timers.delete(EVENT, window.max_timestamp(), name)
+            if self._has_cleanup:
+                windows.delete_cleanup(window, name)
+        for name in after - before:  # type: ignore[operator]
+            window = self._from_bytes(name)
+            timers.register(EVENT, window.max_timestamp(), name)
+            if self._has_cleanup:
+                windows.register_cleanup(window, name)
+
+
+def session_grouping_for(windows: MergingWindows) -> SessionGrouping | None:
+    """The grouping of sessions, if the difference cannot be told."""
+    is_fit = is_session(windows.spec.assigner) and fires_once_at_the_end(windows.spec)
+    return SessionGrouping(windows) if is_fit else None

@@ -1,0 +1,44 @@
+"""What a window operator is told to do, as one picklable description; owns no behaviour."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.datastream.output_tag import OutputTag
+from penstock.datastream.window import Evictor, Trigger, WindowAssigner
+
+
+class Evaluation(enum.Enum):
+    """How a fired window becomes output."""
+
+    RESULT = "result"
+    """The reduced or aggregated value itself."""
+    APPLY = "apply"
+    """`function.apply(key, window, inputs)`."""
+    APPLY_ALL = "apply all"
+    """`function.apply(window, inputs)`."""
+    PROCESS = "process"
+    """`function.process(key, context, elements)`."""
+    PROCESS_ALL = "process all"
+    """`function.process(context, elements)`."""
+
+
+@dataclass(frozen=True)
+class WindowSpec:
+    """Everything a `WindowOperator` has to know.
+
+    `combine` is a reduce function, a callable of two values or an aggregate function; without one the elements
+    themselves are kept. With `takes_partials` the values that come in are `Partial` objects.
+    """
+
+    assigner: WindowAssigner[Any, Any]
+    trigger: Trigger[Any, Any]
+    evaluation: Evaluation
+    function: Any = None
+    combine: Any = None
+    evictor: Evictor[Any, Any] | None = None
+    allowed_lateness: int = 0
+    late_tag: OutputTag | None = None
+    takes_partials: bool = False
