@@ -25,49 +25,6 @@ JVM_METHODS = {
 }
 
 MISSING: dict[str, set[str]] = {
-    "to come with windows": {
-        *(
-            f"{DATASTREAM}:{name}"
-            for name in (
-                "CountWindow",
-                "GlobalWindow",
-                "MergingWindowAssigner",
-                "TimeWindow",
-                "Trigger",
-                "TriggerResult",
-                "Window",
-                "WindowAssigner",
-                "WindowedStream",
-            )
-        ),
-        f"{DATASTREAM}.window",
-        f"{STREAMS}:AllWindowedStream",
-        f"{STREAMS}:DataStream.window_all",
-        f"{STREAMS}:KeyedStream.count_window",
-        f"{STREAMS}:KeyedStream.window",
-        f"{STREAMS}:KeyedStream.window_all",
-        f"{STREAMS}:WindowedStream",
-    },
-    "to come with connected and broadcast streams": {
-        f"{DATASTREAM}:BroadcastConnectedStream",
-        f"{DATASTREAM}:BroadcastStream",
-        f"{DATASTREAM}:ConnectedStreams",
-        f"{STREAMS}:BroadcastConnectedStream",
-        f"{STREAMS}:BroadcastStream",
-        f"{STREAMS}:ConnectedStreams",
-        f"{STREAMS}:DataStream.connect",
-        f"{STREAMS}:KeyedStream.connect",
-    },
-    "to come with asynchronous calls": {
-        f"{DATASTREAM}.async_data_stream",
-        f"{DATASTREAM}.async_retry_predicates",
-        f"{DATASTREAM}.async_retry_strategies",
-        f"{DATASTREAM}:AsyncDataStream",
-        f"{FUNCTIONS}:AsyncFunctionDescriptor",
-        f"{FUNCTIONS}:AsyncRetryStrategy.exponential_backoff",
-        f"{FUNCTIONS}:AsyncRetryStrategy.fixed_delay",
-        f"{FUNCTIONS}:AsyncRetryStrategy.no_restart",
-    },
     "to come with more connectors and formats": {
         f"{CONNECTORS}.dynamic_kafka",
         f"{CONNECTORS}.hybrid_source",
@@ -162,6 +119,9 @@ MISSING: dict[str, set[str]] = {
                 "PassThroughWindowFunction",
             )
         ),
+        f"{DATASTREAM}.window:WindowOperationDescriptor",
+        f"{DATASTREAM}.window:long_to_int_with_bit_mixing",
+        f"{DATASTREAM}.window:mod_inverse",
         f"{STREAMS}:KeyedStream.AccumulateType",
         "pyflink.common.serializer:VoidNamespaceSerializer",
     },
@@ -172,6 +132,7 @@ SIGNATURES: dict[str, set[str]] = {
         f"{DATASTREAM}.stream_execution_environment:StreamExecutionEnvironment.__init__",
         f"{FILES}:FileSink.__init__",
         f"{FORMATS}.csv:CsvSchema.__init__",
+        f"{STREAMS}:BroadcastConnectedStream.__init__",
         f"{STREAMS}:CloseableIterator.__init__",
         f"{STREAMS}:KeyedStream.__init__",
     },
@@ -199,7 +160,7 @@ SIGNATURES: dict[str, set[str]] = {
         f"{TYPES}:TimestampTypeInfo.from_internal_type",
         f"{TYPES}:TimestampTypeInfo.to_internal_type",
     },
-    "to come with connected and broadcast streams": {
+    "takes what that of DataStream takes": {
         f"{STREAMS}:KeyedStream.broadcast",
     },
 }

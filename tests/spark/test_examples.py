@@ -40,7 +40,7 @@ def json_lines(folder: Path) -> list[Any]:
 
 def test_every_example_is_short_and_says_what_it_mirrors() -> None:
     small = [path for path in EXAMPLES.glob("*.py") if not path.name.startswith("trades")]
-    assert len(small) == 9
+    assert len(small) == 16
     for path in small:
         text = path.read_text()
         assert len(text.splitlines()) <= 60, path.name
@@ -78,6 +78,38 @@ def test_side_outputs_keep_what_cannot_be_used(example: LoadExample, tmp_path: P
     ]
 
 
+def test_async_enrichment_asks_a_service_for_each_order(example: LoadExample) -> None:
+    assert sorted(example("async_enrichment").main()) == [("ann", 25), ("ann", 30), ("bob", 10), ("unknown", 5)]
+
+
+def test_enrichment_names_the_customer_of_each_order(example: LoadExample) -> None:
+    assert sorted(example("enrichment").main()) == ["ann orders cake", "ann orders tea", "bob orders soup"]
+
+
+def test_dynamic_rules_judge_a_payment_by_the_limit_of_its_time(example: LoadExample) -> None:
+    assert sorted(example("dynamic_rules").main()) == [
+        "ann paid 80, where 50 is the limit",
+        "bob paid 700, where 500 is the limit",
+    ]
+
+
+def test_ride_matching_reports_rides_and_halves_of_rides(example: LoadExample) -> None:
+    assert sorted(example("ride_matching").main()) == [
+        "ride 1 took 25 minutes",
+        "ride 2 has no end",
+        "ride 3 took 30 minutes",
+        "ride 4 has no start",
+    ]
+
+
+def test_order_payment_join_finds_orders_that_are_not_paid(example: LoadExample) -> None:
+    assert sorted(example("order_payment_join").main()) == [
+        "order 1 (tea) is paid after 5 minutes",
+        "order 2 (soup) is not paid",
+        "order 3 (cake) is paid after 60 minutes",
+    ]
+
+
 def test_event_time_puts_readings_in_order(example: LoadExample) -> None:
     module = example("event_time")
     ordered = module.main()
@@ -85,6 +117,17 @@ def test_event_time_puts_readings_in_order(example: LoadExample) -> None:
     for sensor in ("north", "south"):
         times = [reading.at_ms for reading in ordered if reading.sensor == sensor]
         assert times == sorted(times)
+
+
+def test_windows_find_the_best_driver_of_each_hour(example: LoadExample) -> None:
+    hour = 3_600_000
+    assert sorted(example("windows").main()) == [(hour, "ann", 4.0), (2 * hour, "cem", 4.0)]
+
+
+def test_late_data_corrects_a_window_or_is_put_aside(example: LoadExample, tmp_path: Path) -> None:
+    results = example("late_data").main(tmp_path)
+    assert [reading.value for reading in results] == [5, 8, 1, 2]
+    assert json_lines(tmp_path) == [{"sensor": "north", "at_ms": 3_000, "value": 9}]
 
 
 def test_file_to_file_writes_a_folder_for_each_country(example: LoadExample, tmp_path: Path) -> None:

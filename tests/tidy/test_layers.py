@@ -12,16 +12,19 @@ VOCABULARY = {
     for name in (
         "checkpoint_config",
         "checkpoint_storage",
+        "checkpointed_function",
         "checkpointing_mode",
         "execution_mode",
         "externalized_checkpoint_retention",
         "functions",
+        "join_functions",
         "output_tag",
         "slot_sharing_group",
         "state",
         "state_backend",
         "time_domain",
         "timerservice",
+        "window",
     )
 }
 CONTRACTS = {"connectors.source", "connectors.sink"}
@@ -40,15 +43,19 @@ LAYERS: dict[str, set[str]] = {
     "graph": FOUNDATION | CONTRACTS | VOCABULARY | {"state.groups"},
     # The runtime reads the plan it is given, as data; it does not build or compile one.
     "runtime": FOUNDATION | CONTRACTS | VOCABULARY | PLAN | {"state"},
+    # Runs what an operator asks it to run, by the runtime's own contract.
+    "asynchronous": {"runtime.calls"},
     # A version is sealed and published by the plan's own sinks, whatever engine ran it.
     "checkpoint": FOUNDATION | CONTRACTS | PLAN | {"state", "runtime"},
+    # Reads what a checkpoint holds by the plan that made it, and makes the first version of another plan.
+    "savepoint": FOUNDATION | CONTRACTS | VOCABULARY | PLAN | {"state", "runtime", "checkpoint"},
     "datastream": CORE,
     "cep": CORE,
     "table": CORE | {"cep"},
-    "engine": CORE | {"checkpoint"},
-    "testing": CORE | {"checkpoint"},
-    "server": CORE | {"checkpoint", "engine", "table"},
-    "cli": CORE | {"checkpoint", "engine", "table", "server"},
+    "engine": CORE | {"asynchronous", "checkpoint", "savepoint"},
+    "testing": CORE | {"asynchronous", "checkpoint", "savepoint"},
+    "server": CORE | {"checkpoint", "engine", "savepoint", "table"},
+    "cli": CORE | {"checkpoint", "engine", "savepoint", "table", "server"},
 }
 
 # What a function may import while it runs, on top of that: starting a job is the only way up to the engine.

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.datastream import DataStream
+from penstock.datastream.window import EventTimeSessionWindows, PurgingTrigger
 from penstock.runtime.operators import (
     KeyedProcessOperator,
     MapOperator,
@@ -14,6 +15,7 @@ from penstock.runtime.operators import (
     ReduceOperator,
     StreamOperator,
     WatermarkOperator,
+    WindowOperator,
 )
 from penstock.runtime.rows import Timestamps
 from penstock.testing.transcripts import Transcript
@@ -21,9 +23,13 @@ from tests.transcripts.every_case import BY_NAME
 
 
 class Mutant(StreamOperator):
-    """An operator with a fault; `seen_by` is the name of the transcript that must fail."""
+    """An operator with a fault; `seen_by` is the name of the transcript that must fail.
+
+    `fades`: only what is in the store between two steps shows it, which a job on Spark does not let us see.
+    """
 
     seen_by = ""
+    fades = False
     replaces: type[StreamOperator]
 
 
@@ -50,6 +56,34 @@ class Uncleared(Veil):
 class Unerased(Veil):
     def delete(self, *arguments: Any) -> None:
         pass
+
+
+class Unmerged(Veil):
+    def merge(self, *arguments: Any) -> None:
+        pass
+
+
+class UnclearedTrigger(Veil):
+    def clear(self, window: Any, ctx: Any) -> None:
+        pass
+
+
+class EvictorSwapped(Veil):
+    def evict_before(self, *arguments: Any) -> None:
+        self._hidden.evict_after(*arguments)
+
+    def evict_after(self, *arguments: Any) -> None:
+        self._hidden.evict_before(*arguments)
+
+
+class AssignedOneBefore(Veil):
+    def assign_windows(self, element: Any, timestamp: int, context: Any) -> Any:
+        return self._hidden.assign_windows(element, timestamp - 1, context)
+
+
+class PanesTooFew(Veil):
+    def needed_from(self, timestamp: int) -> int:
+        return int(self._hidden.needed_from(timestamp) + self._hidden.slide)
 
 
 class TimersInDisorder(KeyedProcessOperator, Mutant):
@@ -195,6 +229,152 @@ class WatermarksOneAhead(WatermarkOperator, Mutant):
         )
 
 
+def kept_by(operator: Any) -> Any:
+    """What keeps the windows of an opened operator."""
+    return operator._element.__self__
+
+
+class WindowsOneEarly(WindowOperator, Mutant):
+    seen_by = (
+        "a window holds its start and not its end, and fires with its last timestamp when the watermark reaches that"
+    )
+    replaces = WindowOperator
+
+    def on_watermark(self, watermark: int) -> None:
+        super().on_watermark(min(watermark, 2**63 - 2) + 1)
+
+
+class WindowsHoldTheirEnd(WindowOperator, Mutant):
+    seen_by = (
+        "a window holds its start and not its end, and fires with its last timestamp when the watermark reaches that"
+    )
+    replaces = WindowOperator
+
+    def open(self) -> None:
+        self.spec = replace(self.spec, assigner=AssignedOneBefore(self.spec.assigner))  # type: ignore[arg-type]
+        super().open()
+
+
+class ResultsOneLate(WindowOperator, Mutant):
+    """Stamps results with the end of the window."""
+
+    seen_by = "windows may be reduced"
+    replaces = WindowOperator
+
+    def open(self) -> None:
+        emit = self.output.emit
+        self.output.emit = lambda values, timestamps: emit(  # type: ignore[method-assign]
+            values, [timestamp + 1 for timestamp in timestamps or []]
+        )
+        super().open()
+
+
+class TouchingSessionsStayApart(WindowOperator, Mutant):
+    seen_by = "sessions that only touch are one"
+    replaces = WindowOperator
+
+    def open(self) -> None:
+        self.spec = replace(self.spec, assigner=EventTimeSessionWindows.with_gap(9))
+        super().open()
+
+
+class LateRecordsLetIn(WindowOperator, Mutant):
+    seen_by = "late records go aside with their timestamps, if one asks for them"
+    replaces = WindowOperator
+
+    def open(self) -> None:
+        super().open()
+        kept_by(self).is_late = lambda window: False
+
+
+class LateRecordsLost(WindowOperator, Mutant):
+    seen_by = "late records go aside with their timestamps, if one asks for them"
+    replaces = WindowOperator
+
+    def open(self) -> None:
+        self.spec = replace(self.spec, late_tag=None)
+        super().open()
+
+
+class LatenessIgnored(WindowOperator, Mutant):
+    seen_by = "a window that is kept fires again with each late record"
+    replaces = WindowOperator
+
+    def open(self) -> None:
+        self.spec = replace(self.spec, allowed_lateness=0)
+        super().open()
+
+
+class FiringAlwaysPurges(WindowOperator, Mutant):
+    seen_by = "a window that is kept fires again with each late record"
+    replaces = WindowOperator
+
+    def open(self) -> None:
+        self.spec = replace(self.spec, trigger=PurgingTrigger.of(self.spec.trigger))
+        super().open()
+
+
+class WindowsStay(WindowOperator, Mutant):
+    """Nothing that comes out is wrong: only the store shows it."""
+
+    seen_by = "windows may be aggregated"
+    replaces = WindowOperator
+
+    def _contents(self, evaluator: Any) -> Any:
+        return Uncleared(super()._contents(evaluator))
+
+
+class TriggersStay(WindowOperator, Mutant):
+    """Nothing that comes out is wrong: only the store shows it."""
+
+    seen_by = "a count trigger fires every so many records, keeps the elements, and not at the window's end"
+    replaces = WindowOperator
+
+    def open(self) -> None:
+        self.spec = replace(self.spec, trigger=UnclearedTrigger(self.spec.trigger))  # type: ignore[arg-type]
+        super().open()
+
+
+class TimersOfMergedWindowsStay(WindowOperator, Mutant):
+    """Nothing that comes out is wrong: only the store shows it, until the end of input."""
+
+    seen_by = "a record between two sessions makes them one, and only one fires"
+    fades = True
+    replaces = WindowOperator
+
+    def open(self) -> None:
+        self.context.timers = Unerased(self.context.timers)  # type: ignore[assignment]
+        super().open()
+
+
+class MergingForgets(WindowOperator, Mutant):
+    seen_by = "a record between two sessions makes them one, and only one fires"
+    replaces = WindowOperator
+
+    def _contents(self, evaluator: Any) -> Any:
+        return Unmerged(super()._contents(evaluator))
+
+
+class EvictsAfterwards(WindowOperator, Mutant):
+    seen_by = "a count evictor keeps the last elements for the function"
+    replaces = WindowOperator
+
+    def open(self) -> None:
+        self.spec = replace(self.spec, evictor=EvictorSwapped(self.spec.evictor))  # type: ignore[arg-type]
+        super().open()
+
+
+class PanesGoTooEarly(WindowOperator, Mutant):
+    """Forgets a pane one window too early."""
+
+    seen_by = "sliding windows of an aggregation are the same"
+    replaces = WindowOperator
+
+    def open(self) -> None:
+        super().open()
+        kept_by(self)._times = PanesTooFew(kept_by(self)._times)
+
+
 MUTANTS: list[type[Mutant]] = [
     TimersInDisorder,
     TimersOneLate,
@@ -209,6 +389,20 @@ MUTANTS: list[type[Mutant]] = [
     SidesInTheMainOutput,
     NothingIsLate,
     WatermarksOneAhead,
+    WindowsOneEarly,
+    WindowsHoldTheirEnd,
+    ResultsOneLate,
+    TouchingSessionsStayApart,
+    LateRecordsLetIn,
+    LateRecordsLost,
+    LatenessIgnored,
+    FiringAlwaysPurges,
+    WindowsStay,
+    TriggersStay,
+    TimersOfMergedWindowsStay,
+    MergingForgets,
+    EvictsAfterwards,
+    PanesGoTooEarly,
 ]
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from penstock.common.watermark_strategy import Watermark
-from penstock.datastream import DataStream, OutputTag, ProcessFunction, StreamExecutionEnvironment
+from penstock.datastream import CoMapFunction, DataStream, OutputTag, ProcessFunction, StreamExecutionEnvironment
 from penstock.testing import Clock, Cut, Element, Fail, Idle, Pause
-from penstock.testing.players import is_one_operator, packed, play_bare, play_in_process, play_together, play_with_seed
-from penstock.testing.transcripts import End, Left, On, Step, Transcript, TranscriptMismatch
+from penstock.testing.bare import is_one_operator, play_bare
+from penstock.testing.players import packed, play_in_process, play_together, play_with_seed
+from penstock.testing.transcripts import End, Input, Left, On, Step, Transcript, TranscriptMismatch
 
 ASIDE = OutputTag("aside")
 Player = Callable[[Transcript], None]
@@ -27,6 +28,18 @@ class Both(ProcessFunction):
 
 def double(stream: DataStream) -> DataStream:
     return stream.map(lambda value: value * 2)
+
+
+def merged(one: DataStream, other: DataStream) -> DataStream:
+    return double(one.union(other))
+
+
+class Signs(CoMapFunction):
+    def map1(self, value: int) -> int:
+        return value
+
+    def map2(self, value: int) -> int:
+        return -value
 
 
 def both(stream: DataStream) -> DataStream:
@@ -101,11 +114,57 @@ def test_a_seeded_run_sees_what_is_left(seed: int) -> None:
         ([Step(1, Pause(5))], "fails or pauses"),
         ([Step(1), Step(Clock(5))], "first item must be a Clock"),
         ([Step(Clock(1), On(1, Clock(5)))], "set it on the first one"),
+        ([Step(Input(1, 5))], "say inputs="),
     ],
 )
 def test_a_transcript_that_cannot_be_played_alike_everywhere_is_refused(steps: list[Step], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         Transcript("x", double, steps)
+
+
+def test_several_inputs_are_checked_too() -> None:
+    for steps, problem in [
+        ([Step(Clock(1), Input(1, Clock(5)))], "split 0 of input 1: set it on the first one"),
+        ([Step(Input(1, End(), 5))], "goes on after End"),
+        ([Step(Input(2, 5))], "none of the 2"),
+        ([Step(Input(0, 5))], "none of the 2"),
+    ]:
+        with pytest.raises(ValueError, match=problem):
+            Transcript("x", merged, steps, inputs=2)
+
+
+def test_inputs_have_scripts_of_their_own() -> None:
+    steps = [Step(1, Input(1, 2, On(1, 3))), Step(Input(1, End())), Step(4)]
+    transcript = Transcript("x", merged, steps, inputs=2)
+    cut = Cut()
+    assert transcript.scripts() == [[1, cut, cut, 4, cut, cut]]
+    assert transcript.scripts(1) == [[2, cut, cut], [3, cut, cut, cut, cut]]
+
+
+@pytest.mark.parametrize("swaps", [False, True])
+def test_two_inputs_are_played_bare_whichever_way_they_are_connected(swaps: bool) -> None:
+    def connected(one: DataStream, other: DataStream) -> DataStream:
+        left, right = (other, one) if swaps else (one, other)
+        return left.connect(right).map(Signs())
+
+    signs = [-1, 1] if swaps else [1, -1]
+    steps = [Step(1, out=[(signs[0], None)]), Step(Input(1, 2, End()), out=[(2 * signs[1], None)]), Step(3)]
+    transcript = Transcript("x", connected, steps, inputs=2)
+    assert is_one_operator(transcript)
+    with pytest.raises(TranscriptMismatch, match="step 3"):
+        play_bare(transcript)
+
+
+def test_inputs_that_share_an_input_of_the_operator_are_not_played_bare() -> None:
+    assert not is_one_operator(Transcript("x", merged, [], inputs=2))
+    assert not is_one_operator(Transcript("x", lambda stream: stream.connect(stream).map(Signs()), []))
+
+
+def test_at_random_inputs_come_in_any_order_but_completely(seed: int) -> None:
+    steps = [Step(Input(1, 1), out=[(2, None)]), Step(2, out=[(4, None)])]
+    play_with_seed(Transcript("x", merged, steps, inputs=2), seed)
+    with pytest.raises(TranscriptMismatch):
+        play_with_seed(Transcript("x", merged, [*steps, Step(Input(1, 3))], inputs=2), seed)
 
 
 def test_only_one_operator_with_one_input_is_played_bare() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.testing.players import play_bare, play_in_process, play_with_seed
+from penstock.testing.bare import play_bare
+from penstock.testing.players import play_in_process, play_with_seed
 from penstock.testing.transcripts import TranscriptMismatch
 from tests.transcripts.mutants import MUTANTS, Mutant, mutated
 

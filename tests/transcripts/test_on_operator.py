@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.testing.players import play_bare
+from penstock.testing.bare import play_bare
 from penstock.testing.transcripts import Transcript
 from tests.transcripts.every_case import ALL, BY_NAME, ONE_OPERATOR
 

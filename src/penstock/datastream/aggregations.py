@@ -12,10 +12,13 @@ from typing import Any
 
 from penstock.datastream.selectors import Field, read_field, replace_field
 
+_PLAIN_NUMBERS = frozenset({int, float})
 _SCALARS = (numbers.Number, str, bytes, datetime.date, datetime.time, datetime.timedelta)
 
 
 def _read(record: Any, field: Field) -> Any:
+    if type(record) is tuple and type(field) is int and field < len(record):  # by far the most frequent: spared checks
+        return record[field]
     # A plain value counts as its own position 0, as in Flink.
     if field == 0 and isinstance(record, _SCALARS):
         return record
@@ -23,12 +26,14 @@ def _read(record: Any, field: Field) -> Any:
 
 
 def _replace(record: Any, field: Field, value: Any) -> Any:
+    if type(record) is tuple and type(field) is int:
+        return (*record[:field], value, *record[field + 1 :])
     return value if isinstance(record, _SCALARS) else replace_field(record, field, value)
 
 
 def _number(record: Any, field: Field) -> Any:
     value = _read(record, field)
-    if not isinstance(value, numbers.Number):
+    if type(value) not in _PLAIN_NUMBERS and not isinstance(value, numbers.Number):
         raise TypeError(f"sum: field {field!r} must be a number, got {value!r} of type {type(value).__name__}.")
     return value
 

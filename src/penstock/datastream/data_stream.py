@@ -5,10 +5,11 @@ Owns no behaviour of operators and runs nothing itself; a stream is an environme
 
 from __future__ import annotations
 
+import importlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 from penstock.common.execution_config import ExecutionConfig
 from penstock.common.typeinfo import TypeInformation, Types
@@ -16,19 +17,15 @@ from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.connectors.driver_sinks import CollectSink, PrintSink, SparkWriterSink
 from penstock.connectors.function_sink import FunctionSink
 from penstock.connectors.sink import Sink
-from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
 from penstock.datastream.arguments import (
     check_function,
-    check_max_parallelism,
-    check_parallelism,
     check_timeout,
     check_type,
-    check_uid_hash,
-    non_empty_text,
     partition_callable,
     projected_type,
     unusable_sink,
 )
+from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -37,93 +34,74 @@ from penstock.datastream.functions import (
     MapFunction,
     Partitioner,
     ProcessFunction,
-    ReduceFunction,
     SinkFunction,
 )
+from penstock.datastream.node_handle import NAME_PREFIX, DataStreamSink, NodeHandle
 from penstock.datastream.output_tag import OutputTag
-from penstock.datastream.selectors import Field, KeyAndValue, Projection, check_field, make_key_selector
-from penstock.datastream.slot_sharing_group import SlotSharingGroup
+from penstock.datastream.selectors import Field, Projection, check_field, make_key_selector
 from penstock.errors import GraphError
-from penstock.graph.nodes import Chaining, Edge, Exchange, Node, Partitioning, Role
+from penstock.graph.nodes import Chaining, Edge, Exchange, Partitioning, Role
 
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
 from penstock.runtime import operators
 
 if TYPE_CHECKING:
+    from penstock.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+    from penstock.datastream.connected_streams import ConnectedStreams
+    from penstock.datastream.joined_streams import CoGroupedStreams, JoinedStreams
+    from penstock.datastream.keyed_stream import KeyedStream
+    from penstock.datastream.state import MapStateDescriptor
     from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from penstock.datastream.window import WindowAssigner
+    from penstock.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
-__all__ = ["CloseableIterator", "DataStream", "DataStreamSink", "KeyedStream"]
+__all__ = [
+    "AllWindowedStream",
+    "BroadcastConnectedStream",
+    "BroadcastStream",
+    "CloseableIterator",
+    "ConnectedStreams",
+    "DataStream",
+    "DataStreamSink",
+    "KeyedStream",
+    "WindowedStream",
+    "add_operator",
+]
 
-# Flink shows what a node is for in front of its name; `name()` and `get_name()` deal in the bare name.
-_NAME_PREFIX = {Role.SOURCE: "Source: ", Role.OPERATOR: "", Role.SINK: "Sink: "}
-
-
-class _NodeHandle:
-    """Settings of the node behind a stream or sink; streams that are only edges have none."""
-
-    def __init__(self, environment: StreamExecutionEnvironment, node_id: int | None) -> None:
-        self._environment = environment
-        self._node_id = node_id
-
-    def _node(self, method: str) -> Node:
-        """The node that a setting goes to."""
-        if self._node_id is None:
-            self._refuse(method)
-        return self._environment.graph.nodes[self._node_id]
-
-    def _refuse(self, method: str) -> NoReturn:
-        raise GraphError(f"{method}() needs an operator, source or sink.")
-
-    def _set(self, method: str, **settings: Any) -> Self:
-        self._environment.graph.change(self._node(method).id, **settings)
-        return self
-
-    def name(self, name: str) -> Self:
-        """Name the operator, for plans, logs and metrics."""
-        node = self._node("name")
-        return self._set("name", name=_NAME_PREFIX[node.role] + non_empty_text("name", name))
-
-    def uid(self, uid: str) -> Self:
-        """Give the operator the id its state is found by, unique in the job."""
-        return self._set("uid", uid=non_empty_text("uid", uid))
-
-    def set_uid_hash(self, uid_hash: str) -> Self:
-        """Use a hash of 32 hex digits as the operator's uid; the later of this and `uid` counts."""
-        return self._set("set_uid_hash", uid=check_uid_hash(uid_hash))
-
-    def set_parallelism(self, parallelism: int) -> Self:
-        """Set in how many subtasks the operator runs."""
-        node = self._node("set_parallelism")
-        check_parallelism(parallelism, f"operator {node.name!r}")
-        if node.is_single and parallelism != 1:
-            raise GraphError(f"operator {node.name!r} can only run with parallelism 1, not {parallelism}.")
-        return self._set("set_parallelism", parallelism=parallelism)
-
-    def set_max_parallelism(self, max_parallelism: int) -> Self:
-        """Set the number of key groups, the limit of any later parallelism."""
-        node = self._node("set_max_parallelism")
-        check_max_parallelism(max_parallelism, f"operator {node.name!r}")
-        return self._set("set_max_parallelism", max_parallelism=max_parallelism)
-
-    def set_description(self, description: str) -> Self:
-        """Describe the operator at length, for plans."""
-        return self._set("set_description", description=non_empty_text("set_description", description))
-
-    def disable_chaining(self) -> Self:
-        """Keep the operator apart from its neighbours."""
-        return self._set("disable_chaining", chaining=Chaining.NEVER)
-
-    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
-        """Note the group; Spark places tasks, so it has no effect on where the operator runs."""
-        node = self._node("slot_sharing_group")
-        is_group = isinstance(slot_sharing_group, SlotSharingGroup)
-        name = slot_sharing_group.get_name() if is_group else slot_sharing_group  # type: ignore[union-attr]
-        self._environment.slot_sharing_groups[node.id] = non_empty_text("slot_sharing_group", name)
-        return self
+# PyFlink has all of these in this module. They build on DataStream, so they are loaded when first asked for.
+_ELSEWHERE = {
+    "AllWindowedStream": "penstock.datastream.windowed_stream",
+    "BroadcastConnectedStream": "penstock.datastream.broadcast_stream",
+    "BroadcastStream": "penstock.datastream.broadcast_stream",
+    "ConnectedStreams": "penstock.datastream.connected_streams",
+    "KeyedStream": "penstock.datastream.keyed_stream",
+    "WindowedStream": "penstock.datastream.windowed_stream",
+}
 
 
-class DataStream(_NodeHandle):
+def __getattr__(name: str) -> Any:
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_ELSEWHERE[name]), name)
+
+
+def add_operator(
+    environment: StreamExecutionEnvironment,
+    name: str,
+    operator: Any,
+    edges: tuple[Edge, ...],
+    output_type: TypeInformation | None,
+    **settings: Any,
+) -> DataStream:
+    """Append an operator that reads `edges` to the graph; the stream of its results."""
+    node = environment.graph.add(Role.OPERATOR, name, operator, edges, output_type=output_type, **settings)
+    return DataStream(environment, (Edge(node.id),), node_id=node.id, output_type=output_type)
+
+
+class DataStream(NodeHandle):
     """A stream of elements: what the next operator will read, and how they will be dealt to its subtasks."""
+
+    is_keyed = False
 
     def __init__(
         self,
@@ -136,9 +114,9 @@ class DataStream(_NodeHandle):
     ) -> None:
         """Made by the environment and by other streams; `made_by` names the method if no node is behind it."""
         super().__init__(environment, node_id)
-        self._edges = edges
+        self.edges = edges
         self._made_by = made_by
-        self._output_type = output_type
+        self.output_type = output_type
 
     def _refuse(self, method: str) -> NoReturn:
         raise GraphError(
@@ -151,19 +129,19 @@ class DataStream(_NodeHandle):
     def get_name(self) -> str:
         """Name of the operator."""
         node = self._node("get_name")
-        return node.name.removeprefix(_NAME_PREFIX[node.role])
+        return node.name.removeprefix(NAME_PREFIX[node.role])
 
     def get_type(self) -> TypeInformation:
         """Declared type of the elements; pickled objects if none was declared."""
-        return self._output_type if self._output_type is not None else Types.PICKLED_BYTE_ARRAY()
+        return self.output_type if self.output_type is not None else Types.PICKLED_BYTE_ARRAY()
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """Return the environment the stream belongs to."""
-        return self._environment
+        return self.environment
 
     def get_execution_config(self) -> ExecutionConfig:
         """Return the execution configuration of the environment."""
-        return self._environment.get_config()
+        return self.environment.get_config()
 
     # ---- settings of its operator ----
 
@@ -187,7 +165,7 @@ class DataStream(_NodeHandle):
         """Replace each element by what the function returns for it."""
         check_function("map", func, MapFunction)
         return self._then(
-            "Map", operators.MapOperator(func, self._is_keyed()), check_type("map", "output_type", output_type)
+            "Map", operators.MapOperator(func, self.is_keyed), check_type("map", "output_type", output_type)
         )
 
     def flat_map(
@@ -196,12 +174,12 @@ class DataStream(_NodeHandle):
         """Replace each element by any number of elements."""
         check_function("flat_map", func, FlatMapFunction)
         declared = check_type("flat_map", "output_type", output_type)
-        return self._then("Flat Map", operators.FlatMapOperator(func, self._is_keyed()), declared)
+        return self._then("Flat Map", operators.FlatMapOperator(func, self.is_keyed), declared)
 
     def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
         """Keep the elements for which the function is true."""
         check_function("filter", func, FilterFunction)
-        return self._then("Filter", operators.FilterOperator(func, self._is_keyed()), self._output_type)
+        return self._then("Filter", operators.FilterOperator(func, self.is_keyed), self.output_type)
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream:
         """Apply a process function: any output, side outputs, timestamps."""
@@ -216,7 +194,7 @@ class DataStream(_NodeHandle):
             raise GraphError("project: give at least one field.")
         fields = tuple([check_field("project", index) for index in field_indexes])
         return self._then(
-            "Projection", operators.MapOperator(Projection(fields), False), projected_type(self._output_type, fields)
+            "Projection", operators.MapOperator(Projection(fields), False), projected_type(self.output_type, fields)
         )
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
@@ -225,7 +203,7 @@ class DataStream(_NodeHandle):
             raise GraphError(
                 f"assign_timestamps_and_watermarks: expected a WatermarkStrategy, got {watermark_strategy!r}."
             )
-        return self._then("Timestamps/Watermarks", operators.WatermarkOperator(watermark_strategy), self._output_type)
+        return self._then("Timestamps/Watermarks", operators.WatermarkOperator(watermark_strategy), self.output_type)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """Return the elements that the operator sent to the tag."""
@@ -235,7 +213,7 @@ class DataStream(_NodeHandle):
         if node.role is not Role.OPERATOR:
             raise GraphError(f"get_side_output: {node.name!r} is a source; only an operator has side outputs.")
         edge = Edge(node.id, tag=output_tag.tag_id)
-        return self._edges_only((edge,), "get_side_output", output_tag.type_info)
+        return self._only_edges((edge,), "get_side_output", output_tag.type_info)
 
     def union(self, *streams: DataStream) -> DataStream:
         """Merge streams of the same type."""
@@ -244,10 +222,53 @@ class DataStream(_NodeHandle):
         for stream in streams:
             if not isinstance(stream, DataStream):
                 raise GraphError(f"union: expected DataStreams, got {stream!r}.")
-            if stream._environment is not self._environment:
+            if stream.environment is not self.environment:
                 raise GraphError("union: the streams belong to different environments; build them from one.")
-        edges = itertools.chain(self._edges, *(stream._edges for stream in streams))
-        return self._edges_only(tuple(edges), "union", self._output_type)
+        edges = itertools.chain(self.edges, *(stream.edges for stream in streams))
+        return self._only_edges(tuple(edges), "union", self.output_type)
+
+    # ---- several streams ----
+
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    def connect(self, ds: DataStream | BroadcastStream) -> ConnectedStreams | BroadcastConnectedStream:
+        """Process this stream and another one in one operator, where they may share state."""
+        from penstock.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+        from penstock.datastream.connected_streams import ConnectedStreams
+
+        if isinstance(ds, BroadcastStream):
+            return BroadcastConnectedStream(self, ds)
+        return ConnectedStreams(self, ds)
+
+    def join(self, other_stream: DataStream) -> JoinedStreams:
+        """Join with another stream in windows; goes on with `where(...)`."""
+        from penstock.datastream.joined_streams import JoinedStreams
+
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+        """Group with another stream in windows; goes on with `where(...)`."""
+        from penstock.datastream.joined_streams import CoGroupedStreams
+
+        return CoGroupedStreams(self, other_stream)
+
+    # ---- windows of the whole stream ----
+
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
+        """Group all elements in windows; runs in one subtask."""
+        from penstock.datastream.windowed_stream import AllWindowedStream
+
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+        """Group all elements in windows of `size` elements, a new one every `slide` elements."""
+        from penstock.datastream.windowed_stream import AllWindowedStream, count_assigner
+
+        return AllWindowedStream(self, count_assigner("count_window_all", size, slide))
 
     # ---- distribution ----
 
@@ -257,6 +278,8 @@ class DataStream(_NodeHandle):
         key_type: TypeInformation | None = None,
     ) -> KeyedStream:
         """Send elements with equal keys to the same subtask; fields may be named, numbered or listed."""
+        from penstock.datastream.keyed_stream import KeyedStream
+
         return KeyedStream(self, make_key_selector(key_selector), check_type("key_by", "key_type", key_type))
 
     def shuffle(self) -> DataStream:
@@ -275,9 +298,26 @@ class DataStream(_NodeHandle):
         """Keep elements in the subtask they are in; the next operator needs equal parallelism."""
         return self._dealt("forward", Partitioning(Exchange.FORWARD, is_explicit=True))
 
-    def broadcast(self) -> DataStream:
-        """Send each element to every subtask."""
-        return self._dealt("broadcast", Partitioning(Exchange.BROADCAST))
+    @overload
+    def broadcast(self) -> DataStream: ...
+
+    @overload
+    def broadcast(
+        self, broadcast_state_descriptor: MapStateDescriptor, *other_broadcast_state_descriptors: MapStateDescriptor
+    ) -> BroadcastStream: ...
+
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream | BroadcastStream:
+        """Send each element to every subtask; with descriptors, to be connected and kept as broadcast state."""
+        everywhere = self._dealt("broadcast", Partitioning(Exchange.BROADCAST))
+        if broadcast_state_descriptor is None:
+            return everywhere
+        from penstock.datastream.broadcast_stream import BroadcastStream
+
+        return BroadcastStream(everywhere, broadcast_state_descriptor, *other_broadcast_state_descriptors)
 
     def global_(self) -> DataStream:
         """Send all elements to the first subtask."""
@@ -343,33 +383,34 @@ class DataStream(_NodeHandle):
 
     # ---- how nodes and edges are made ----
 
-    def _is_keyed(self) -> bool:
-        return False
-
     def _then(self, name: str, operator: Any, output_type: TypeInformation | None) -> DataStream:
-        node = self._environment.graph.add(Role.OPERATOR, name, operator, self._edges, output_type=output_type)
-        return DataStream(self._environment, (Edge(node.id),), node_id=node.id, output_type=output_type)
+        return add_operator(self.environment, name, operator, self.edges, output_type)
 
     def _end(self, name: str, operator: Any) -> DataStreamSink:
-        node = self._environment.graph.add(Role.SINK, _NAME_PREFIX[Role.SINK] + name, operator, self._edges)
-        return DataStreamSink(self._environment, node.id)
+        node = self.environment.graph.add(Role.SINK, NAME_PREFIX[Role.SINK] + name, operator, self.edges)
+        return DataStreamSink(self.environment, node.id)
 
-    def _edges_only(self, edges: tuple[Edge, ...], made_by: str, output_type: TypeInformation | None) -> DataStream:
-        return DataStream(self._environment, edges, made_by=made_by, output_type=output_type)
+    def _only_edges(self, edges: tuple[Edge, ...], made_by: str, output_type: TypeInformation | None) -> DataStream:
+        return DataStream(self.environment, edges, made_by=made_by, output_type=output_type)
 
     def _dealt(self, made_by: str, partitioning: Partitioning) -> DataStream:
-        return self._edges_only(self._edges_with(partitioning), made_by, self._output_type)
+        return self._only_edges(self.edges_with(partitioning), made_by, self.output_type)
 
-    def _edges_with(self, partitioning: Partitioning) -> tuple[Edge, ...]:
-        return tuple([replace(edge, partitioning=partitioning) for edge in self._edges])
+    def edges_with(self, partitioning: Partitioning) -> tuple[Edge, ...]:
+        """Edges of this stream, dealt out in another way."""
+        return tuple([replace(edge, partitioning=partitioning) for edge in self.edges])
+
+    def edges_into(self, input_index: int) -> tuple[Edge, ...]:
+        """Edges of this stream, leading to one of the inputs of an operator with several."""
+        return tuple([replace(edge, input_index=input_index) for edge in self.edges])
 
     def _collect(self, job_name: str | None) -> CloseableIterator:
-        nodes = self._environment.graph.nodes
+        nodes = self.environment.graph.nodes
         known = set(nodes)
         collect_id = f"collect-{max(known, default=0)}"
         try:
             self._to_collect()._end("Collect", operators.DriverSinkOperator(CollectSink(collect_id)))
-            client: Any = self._environment.execute_async(job_name)
+            client: Any = self.environment.execute_async(job_name)
         except BaseException:
             # A job that could not start must not leave its collecting end to the next one.
             for node_id in set(nodes) - known:
@@ -379,108 +420,3 @@ class DataStream(_NodeHandle):
 
     def _to_collect(self) -> DataStream:
         return self
-
-
-class KeyedStream(DataStream):
-    """A stream whose elements go to the subtask of their key, where state and timers belong to the key."""
-
-    def __init__(
-        self, stream: DataStream, key_selector: Callable[[Any], Any], key_type: TypeInformation | None = None
-    ) -> None:
-        """Made by `DataStream.key_by`."""
-        keyed = Partitioning(Exchange.KEYED, key_selector, key_type=key_type)
-        super().__init__(
-            stream._environment, stream._edges_with(keyed), made_by="key_by", output_type=stream._output_type
-        )
-        self._key_selector = key_selector
-
-    def process(  # type: ignore[override]
-        self, func: KeyedProcessFunction, output_type: TypeInformation | None = None
-    ) -> DataStream:
-        """Apply a keyed process function: state and timers of the key, any output, side outputs."""
-        if isinstance(func, ProcessFunction):
-            raise GraphError("process: a keyed stream needs a KeyedProcessFunction; derive from that instead.")
-        check_function("process", func, KeyedProcessFunction, takes_callable=False)
-        declared = check_type("process", "output_type", output_type)
-        return self._then("KEYED PROCESS", operators.KeyedProcessOperator(func), declared)
-
-    def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
-        """Combine each element with what the function returned last for its key, and emit the result."""
-        check_function("reduce", func, ReduceFunction)
-        return self._then("Reduce", operators.ReduceOperator(func), self._output_type)
-
-    def sum(self, position_to_sum: Field = 0) -> DataStream:
-        """Rolling sum of a field; other fields are those of the key's first element."""
-        return self._aggregate(RollingSum(check_field("sum", position_to_sum)))
-
-    def min(self, position_to_min: Field = 0) -> DataStream:
-        """Rolling minimum of a field; other fields are those of the key's first element."""
-        return self._aggregate(RollingExtreme(check_field("min", position_to_min)))
-
-    def max(self, position_to_max: Field = 0) -> DataStream:
-        """Rolling maximum of a field; other fields are those of the key's first element."""
-        return self._aggregate(RollingExtreme(check_field("max", position_to_max), largest=True))
-
-    def min_by(self, position_to_min_by: Field = 0) -> DataStream:
-        """Element with the smallest field so far, the first one if there are several."""
-        return self._aggregate(RollingExtremeBy(check_field("min_by", position_to_min_by)))
-
-    def max_by(self, position_to_max_by: Field = 0) -> DataStream:
-        """Element with the largest field so far, the first one if there are several."""
-        return self._aggregate(RollingExtremeBy(check_field("max_by", position_to_max_by), largest=True))
-
-    def _is_keyed(self) -> bool:
-        return True
-
-    def _aggregate(self, function: Callable[[Any, Any], Any]) -> DataStream:
-        return self._then("Keyed Aggregation", operators.ReduceOperator(function), self._output_type)
-
-    def _to_collect(self) -> DataStream:
-        return self._then("Key and Value", operators.MapOperator(KeyAndValue(self._key_selector), False), None)
-
-
-class DataStreamSink(_NodeHandle):
-    """The end of a stream."""
-
-
-class CloseableIterator:
-    """Elements of a running job; closing it before its end cancels the job."""
-
-    def __init__(self, values: Iterator[Any], cancel: Callable[[], object]) -> None:
-        """Take the elements and what to call if the reader stops early."""
-        self._values = values
-        self._cancel = cancel
-        self._is_open = True
-
-    def __iter__(self) -> Self:
-        """Return itself: the elements can be read once."""
-        return self
-
-    def __next__(self) -> Any:
-        """Wait for the next element; raises the job's failure if it has one."""
-        if not self._is_open:
-            raise StopIteration
-        try:
-            return next(self._values)
-        except BaseException as error:
-            # End and failure of the job both leave nothing to cancel; an interrupted reader does.
-            self._is_open = not isinstance(error, Exception)
-            raise
-
-    def next(self) -> Any:
-        """Return the next element, as in PyFlink."""
-        return next(self)
-
-    def close(self) -> None:
-        """Stop reading; cancels the job unless it has ended."""
-        if self._is_open:
-            self._is_open = False
-            self._cancel()
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> None:
-        """Close."""
-        self.close()

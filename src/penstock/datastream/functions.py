@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from penstock.datastream.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from penstock.datastream.time_domain import TimeDomain
 from penstock.datastream.timerservice import TimerService
 
 if TYPE_CHECKING:
+    from penstock.common.time import Time
     from penstock.datastream.output_tag import OutputTag
     from penstock.datastream.state import (
         AggregatingState,
@@ -32,6 +35,7 @@ __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
     "AsyncFunction",
+    "AsyncFunctionDescriptor",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
@@ -54,6 +58,7 @@ __all__ = [
     "ProcessWindowFunction",
     "ReduceFunction",
     "ReduceFunctionWrapper",
+    "RichAsyncFunction",
     "RuntimeContext",
     "SinkFunction",
     "SourceFunction",
@@ -387,34 +392,6 @@ class KeyedCoProcessFunction(Function):
         return None
 
 
-class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """Says which results and errors of an asynchronous call deserve another try."""
-
-    @abstractmethod
-    def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
-        """Return a test for results, or None to accept all."""
-
-    @abstractmethod
-    def exception_predicate(self) -> Callable[[Exception], bool] | None:
-        """Return a test for errors, or None to retry none."""
-
-
-class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """Says whether and when an asynchronous call is tried again."""
-
-    @abstractmethod
-    def can_retry(self, current_attempts: int) -> bool:
-        """Return whether another try is allowed after so many."""
-
-    @abstractmethod
-    def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Return how long to wait before the next try."""
-
-    @abstractmethod
-    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Return which results and errors are retried."""
-
-
 class AsyncFunction(Function, Generic[IN, OUT]):
     """Turns each element into a list of others by an asynchronous call."""
 
@@ -425,6 +402,34 @@ class AsyncFunction(Function, Generic[IN, OUT]):
     def timeout(self, value: IN) -> list[OUT]:
         """Return what to emit when the call took too long; by default the job fails."""
         raise TimeoutError(f"the asynchronous call took too long for element {value!r}")
+
+
+# Java's name; as in PyFlink, every function has open() and close() here.
+RichAsyncFunction = AsyncFunction
+
+
+class AsyncFunctionDescriptor:
+    """An AsyncFunction with everything that was said about its calls."""
+
+    class OutputMode(Enum):
+        """Whether results leave in the order of the input, or as calls complete."""
+
+        ORDERED = 0
+        UNORDERED = 1
+
+    def __init__(
+        self,
+        async_function: AsyncFunction[Any, Any],
+        timeout: Time,
+        capacity: int,
+        async_retry_strategy: AsyncRetryStrategy[Any],
+        output_mode: OutputMode,
+    ) -> None:
+        self.async_function = async_function
+        self.timeout = timeout
+        self.capacity = capacity
+        self.async_retry_strategy = async_retry_strategy
+        self.output_mode = output_mode
 
 
 class WindowFunction(Function, Generic[IN, OUT, KEY, W]):

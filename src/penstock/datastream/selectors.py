@@ -146,6 +146,11 @@ def make_key_selector(selector: Any, method: str = "key_by") -> Callable[[Any], 
     )
 
 
+def only_key(record: Any) -> int:
+    """The one key of all records of a stream that is not keyed."""
+    return 0
+
+
 @dataclasses.dataclass(frozen=True)
 class Projection:
     """Keeps some fields of a record, as a tuple in the order asked for."""

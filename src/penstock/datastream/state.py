@@ -47,6 +47,14 @@ class OperatorStateStore(ABC):
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
         """Return the broadcast state of that name."""
 
+    @abstractmethod
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """Return the list of that name; its elements are dealt out when the parallelism changes."""
+
+    @abstractmethod
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """Return the list of that name; every subtask gets all elements when the parallelism changes."""
+
 
 class State(ABC):
     """A named piece of state; keyed state always means that of the current key."""

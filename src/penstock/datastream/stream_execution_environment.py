@@ -124,6 +124,10 @@ class StreamExecutionEnvironment:
         """Return the execution configuration."""
         return self._config
 
+    def get_configuration(self) -> Configuration:
+        """Return a copy of the configuration keys that were set so far."""
+        return Configuration(self._configuration)
+
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
         """Set the parallelism of operators that set none."""
         self._config.set_parallelism(check_parallelism(parallelism, "the environment"))

@@ -36,11 +36,13 @@ JOB_PARAMETERS = "pipeline.global-job-parameters"
 SPARK_MASTER = "spark.master"
 ENGINE = "penstock.engine"
 SEED = "penstock.in-process.seed"
+TWO_PHASE = "penstock.window.two-phase"
 
 DEFAULT_JOB_NAME = "Penstock Streaming Job"
 DEFAULT_MAX_RECORDS_PER_BATCH = 500_000
 DEFAULT_WATERMARK_EVERY_RECORDS = 5_000
 RUNTIME_MODES = ("STREAMING", "BATCH", "AUTOMATIC")
+TWO_PHASE_MODES = ("auto", "on", "off")
 
 # Older Flink names that programs still carry; the current name wins when both are set.
 _FORMER_NAMES = {
@@ -63,7 +65,8 @@ class JobSettings:
     `parallelism` is used by operators that set none. `trigger_interval_ms` None means a batch as soon as the last
     one is done. `checkpoint_directory` None means a temporary one that dies with the job. `runtime_mode` is
     STREAMING, BATCH or AUTOMATIC; `state_backend` is "lmdb" or "heap". `engine` is "spark", or "in-process" for tests,
-    where `seed` makes the choices that a cluster leaves to chance.
+    where `seed` makes the choices that a cluster leaves to chance. `two_phase` says which windows aggregate in front of
+    the exchange too: "on", "off", or "auto" for those where nothing can be told but the speed.
     """
 
     job_name: str = DEFAULT_JOB_NAME
@@ -83,6 +86,7 @@ class JobSettings:
     watermark_every_records: int = DEFAULT_WATERMARK_EVERY_RECORDS
     engine: str = "spark"
     seed: int | None = None
+    two_phase: str = "auto"
 
     @classmethod
     def from_configuration(
@@ -119,6 +123,7 @@ class JobSettings:
             ),
             engine=values.read_or(ENGINE, engine, default="spark"),
             seed=values.read(SEED, _whole),
+            two_phase=values.read_or(TWO_PHASE, two_phase_mode, default="auto"),
         )
 
 
@@ -134,7 +139,7 @@ class _Values:
 
     def check_own_keys(self) -> None:
         """Refuse keys of our own that nobody reads: most likely they are misspelt, and would do nothing, silently."""
-        known = {MAX_RECORDS_PER_BATCH, ENGINE, SEED}
+        known = {MAX_RECORDS_PER_BATCH, ENGINE, SEED, TWO_PHASE}
         for key in self.by_key:
             if key.startswith("penstock.") and key not in known:
                 close = difflib.get_close_matches(key, known, n=1, cutoff=0.8)
@@ -217,6 +222,15 @@ def engine(value: Any) -> str:
     if name not in ("spark", "in-process"):
         raise ValueError("it must be spark or in-process")
     return name
+
+
+def two_phase_mode(value: Any) -> str:
+    """Convert to one of TWO_PHASE_MODES."""
+    text = str(value).strip().lower()
+    mode = {"true": "on", "false": "off"}.get(text, text)  # what YAML makes of a bare on or off
+    if mode not in TWO_PHASE_MODES:
+        raise ValueError(f"it must be one of {', '.join(TWO_PHASE_MODES)}")
+    return mode
 
 
 def state_backend(value: Any) -> str:

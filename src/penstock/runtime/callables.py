@@ -86,7 +86,9 @@ def with_collector(function: Callable[..., Any], arguments: int, collector: Coll
         return function
     if arguments == 1:
         return lambda first: function(first, collector)
-    return lambda first, second: function(first, second, collector)
+    if arguments == 2:
+        return lambda first, second: function(first, second, collector)
+    return lambda *given: function(*given, collector)
 
 
 def _positional_count(function: Callable[..., Any]) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from penstock.datastream.functions import RuntimeContext
 from penstock.errors import StateError
 from penstock.metrics import MetricGroup
+from penstock.runtime.calls import CallRunners
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.timers import InternalTimers
 
@@ -32,6 +33,7 @@ class OperatorContext:
     backend: KeyedStateBackend | None = None
     timers: InternalTimers | None = None
     metrics: MetricGroup = field(default_factory=MetricGroup)
+    calls: CallRunners | None = None
 
 
 class OperatorRuntimeContext(RuntimeContext):

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.graph.plan import Vertex
 from penstock.runtime import rows
+from penstock.runtime.calls import CallRunners
 from penstock.runtime.context import OperatorContext
 from penstock.runtime.exchange import ExchangeWriter, RowEmitter, create_writer
 from penstock.runtime.operators import SourceOperator, StreamOperator
@@ -62,10 +63,18 @@ class Subtask:
     `vertex` must be a copy of its own (freshly unpickled): its operators become the running ones.
     """
 
-    def __init__(self, vertex: Vertex, subtask: int, settings: TaskSettings, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        vertex: Vertex,
+        subtask: int,
+        settings: TaskSettings,
+        clock: Callable[[], int],
+        calls: CallRunners | None = None,
+    ) -> None:
         self.vertex = vertex
         self.subtask = subtask
         self._clock = clock
+        self._calls = calls
         self._rows: list[ExchangeRow] = []
         self._emitter = RowEmitter(vertex.id, subtask, self._keep)
         self._state: OpenedState | None = None
@@ -108,6 +117,7 @@ class Subtask:
             is_batch_mode=settings.is_batch_mode,
             backend=backend,
             timers=timers,
+            calls=self._calls,
         )
 
     def _connect(self) -> None:
@@ -144,11 +154,12 @@ class Subtask:
         self._begin_state(version, open_state)
         for writer in self._writers:
             writer.begin_batch(version)
-        for operator, context in zip(self._operators, self._contexts, strict=True):
+        # From the last to the first, as they are opened: what is fed is ready before its feeder.
+        for operator, context in reversed(list(zip(self._operators, self._contexts, strict=True))):
             operator.watermark = inline["watermarks"].get(context.uid, MIN_WATERMARK)
             operator.records_in = 0
             operator.output.records_out = operator.output.side_records_out = 0
-            operator.begin_batch(version, attempt, inline["operators"].get(context.uid))
+            operator.start_batch(version, attempt, inline["operators"].get(context.uid))
 
     def _begin_inputs(self, plain: list[Any] | None, entry: SubtaskEntry) -> None:
         self._has_ended = entry.has_ended
@@ -179,7 +190,8 @@ class Subtask:
         """Take one row of the exchange."""
         if row.kind == rows.DATA:
             block = rows.decode_block(row.payload)
-            self.head.receive(block.values, block.timestamps, block.keys)
+            receive = self.head.receive_second if row.input else self.head.receive
+            receive(block.values, block.timestamps, block.keys)
             self.on_processing_time(self._clock())
             return
         valve = self._valves[row.input]
@@ -194,8 +206,8 @@ class Subtask:
         self._advance(valve)
 
     def _advance(self, valve: InputValve) -> None:
-        valve.advance()
-        watermark, is_idle = combine(self._valves)
+        advanced = valve if valve.advance() else None
+        watermark, is_idle = combine(self._valves, advanced)
         # What the watermark sets off comes from an active channel: becoming active is told before, idle after.
         if self._is_idle and not is_idle:
             self.head.on_status(False)
@@ -280,7 +292,7 @@ class Subtask:
         return rows.dumps(
             {
                 "valves": [valve.to_plain() for valve in self._valves] or None,
-                "operators": {context.uid: operator.snapshot() for operator, context in pairs},
+                "operators": {context.uid: operator.take_snapshot() for operator, context in pairs},
                 "watermarks": {context.uid: operator.watermark for operator, context in pairs},
             }
         )

@@ -102,8 +102,9 @@ class InputValve:
         """Whether every channel has ended."""
         return all(state.has_ended for state in self.channels.values())
 
-    def advance(self) -> None:
-        """Work out the watermark and status of the input from its channels."""
+    def advance(self) -> bool:
+        """Work out the watermark and status of the input from its channels; whether the watermark has advanced."""
+        before = self.watermark
         active = [state.watermark for state in self.channels.values() if not state.is_idle]
         self.is_idle = not active
         # Flink's rules. All channels idle: the furthest of them counts, so that nothing waits for a past that no
@@ -114,6 +115,7 @@ class InputValve:
             self.watermark = min(aligned)
         elif not active:
             self.watermark = max(self.watermark, *(state.watermark for state in self.channels.values()))
+        return self.watermark > before
 
 
 def _channel_numbers(edge: InEdge, subtask: int) -> list[int]:
@@ -122,9 +124,13 @@ def _channel_numbers(edge: InEdge, subtask: int) -> list[int]:
     return [subtask] if edge.is_pointwise else list(range(edge.channels))
 
 
-def combine(valves: list[InputValve]) -> tuple[int, bool]:
-    """Watermark and idleness of a vertex from those of its inputs."""
+def combine(valves: list[InputValve], advanced: InputValve | None = None) -> tuple[int, bool]:
+    """Watermark and idleness of a vertex from those of its inputs; `advanced` is the one that has just got further.
+
+    Flink's rule for inputs is not the one for channels: when all inputs are idle, none of them takes event time on. An
+    input whose last channel becomes idle does still say how far it got, and only then that it is idle.
+    """
     active = [valve.watermark for valve in valves if not valve.is_idle]
-    if not active:
-        return max(valve.watermark for valve in valves), True
-    return min(active), False
+    if active:
+        return min(active), False
+    return MIN_WATERMARK if advanced is None else advanced.watermark, True

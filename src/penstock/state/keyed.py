@@ -164,6 +164,10 @@ class KeyedStateBackend:
         self.key_slot = slot
         self.slot = (_SCOPE, slot, self.namespace) if self.namespace else slot
 
+    def clear_key(self) -> None:
+        """Have no current key: what is processed next belongs to none."""
+        self._key = self.key_slot = self.slot = _NO_KEY
+
     def current_key(self) -> Any:
         """Return the current key."""
         if self._key is _NO_KEY:
@@ -266,7 +270,8 @@ class KeyedStateBackend:
         """Refuse the use of a state where there is no key."""
         if self.key_slot is _NO_KEY:
             raise StateError(
-                f"State {state_name!r} was used without a current key: use it while an element is processed."
+                f"State {state_name!r} was used without a current key: use it while a keyed element or timer is "
+                "processed; on a broadcast side use ctx.apply_to_keyed_state()."
             )
 
     def next_list_suffix(self) -> bytes:

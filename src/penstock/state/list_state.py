@@ -85,6 +85,17 @@ class KeyedListState:
         result.extend(found.pending)
         return result
 
+    def take(self) -> list[Any]:
+        """Remove and return the elements of the current key."""
+        items = self.get()
+        self.clear()
+        return items
+
+    def merge_taken(self, items: list[Any]) -> None:
+        """Append what `take` gave in another namespace."""
+        if items:
+            self.add_all(items)
+
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the elements of the current key."""
         return iter(self.get())

@@ -138,6 +138,17 @@ class KeyedReducingState(SingleObjectState):
         held = self._get()
         self._set(value if held is None or value is None else self._reduce(held, value))
 
+    def take(self) -> Any:
+        """Remove and return the reduced value."""
+        held = self._get()
+        self._set(None)
+        return held
+
+    def merge_taken(self, value: Any) -> None:
+        """Reduce in what `take` gave in another namespace."""
+        if value is not None:
+            self.add(value)
+
 
 class KeyedAggregatingState(SingleObjectState):
     """Keyed `AggregatingState`; what is kept is the accumulator."""
@@ -163,3 +174,15 @@ class KeyedAggregatingState(SingleObjectState):
         if accumulator is None:
             accumulator = self._function.create_accumulator()
         self._set(self._function.add(value, accumulator))
+
+    def take(self) -> Any:
+        """Remove and return the accumulator."""
+        accumulator = self._get()
+        self._set(None)
+        return accumulator
+
+    def merge_taken(self, accumulator: Any) -> None:
+        """Merge in what `take` gave in another namespace."""
+        if accumulator is not None:
+            held = self._get()
+            self._set(accumulator if held is None else self._function.merge(held, accumulator))

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from penstock.testing.bare import play_bare
     from penstock.testing.clock import ManualClock
     from penstock.testing.collecting import CollectSink
     from penstock.testing.harness import (
@@ -21,12 +22,19 @@ if TYPE_CHECKING:
         StreamRecord,
     )
     from penstock.testing.in_process import InjectedCrash, InProcessJobClient, InProcessOptions
-    from penstock.testing.players import play_bare, play_in_process, play_together, play_with_seed
+    from penstock.testing.players import play_in_process, play_together, play_with_seed
     from penstock.testing.script import Clock, Cut, Element, Fail, Idle, Pause, ScriptedFailure, ScriptedSource
-    from penstock.testing.transcripts import End, Left, On, Step, Transcript, TranscriptMismatch
+    from penstock.testing.transcripts import End, Input, Left, On, Step, Transcript, TranscriptMismatch
+    from penstock.testing.two_input_harness import (
+        CoProcessHarness,
+        KeyedCoProcessHarness,
+        KeyedTwoInputHarness,
+        TwoInputHarness,
+    )
 
 __all__ = [
     "Clock",
+    "CoProcessHarness",
     "CollectSink",
     "Cut",
     "Element",
@@ -37,8 +45,11 @@ __all__ = [
     "InProcessJobClient",
     "InProcessOptions",
     "InjectedCrash",
+    "Input",
+    "KeyedCoProcessHarness",
     "KeyedHarness",
     "KeyedProcessHarness",
+    "KeyedTwoInputHarness",
     "Left",
     "ManualClock",
     "On",
@@ -51,6 +62,7 @@ __all__ = [
     "StreamRecord",
     "Transcript",
     "TranscriptMismatch",
+    "TwoInputHarness",
     "play_bare",
     "play_in_process",
     "play_together",
@@ -58,6 +70,7 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE = {
+    "bare": ("play_bare",),
     "clock": ("ManualClock",),
     "collecting": ("CollectSink",),
     "harness": (
@@ -69,9 +82,10 @@ _NAMES_BY_MODULE = {
         "StreamRecord",
     ),
     "in_process": ("InProcessJobClient", "InProcessOptions", "InjectedCrash"),
-    "players": ("play_bare", "play_in_process", "play_together", "play_with_seed"),
+    "players": ("play_in_process", "play_together", "play_with_seed"),
     "script": ("Clock", "Cut", "Element", "Fail", "Idle", "Pause", "ScriptedFailure", "ScriptedSource"),
-    "transcripts": ("End", "Left", "On", "Step", "Transcript", "TranscriptMismatch"),
+    "transcripts": ("End", "Input", "Left", "On", "Step", "Transcript", "TranscriptMismatch"),
+    "two_input_harness": ("CoProcessHarness", "KeyedCoProcessHarness", "KeyedTwoInputHarness", "TwoInputHarness"),
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 

@@ -6,13 +6,14 @@ The operator runs in the very `Subtask` that Spark's tasks use, on an in-memory 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 import cloudpickle
 
+from penstock.asynchronous import LoopCallRunner
 from penstock.common.watermark_strategy import Watermark
 from penstock.datastream.output_tag import OutputTag
 from penstock.errors import StateError
@@ -26,6 +27,7 @@ from penstock.runtime.subtask import Subtask, TaskSettings
 from penstock.state.groups import check_parallelism, key_group, subtask_of
 from penstock.state.keys import encode_key
 from penstock.state.memory_store import MemoryStore
+from penstock.state.operator_state import rescaled
 from penstock.state.rescaling import rows_of_subtask
 from penstock.state.store import OrderedStore
 from penstock.state.timers import EVENT, PROCESSING
@@ -57,7 +59,7 @@ class HarnessSnapshot:
     def rescaled(
         snapshots: list[HarnessSnapshot], parallelism: int, max_parallelism: int = 128
     ) -> list[HarnessSnapshot]:
-        """The snapshots of all subtasks of an operator, dealt out to another number of subtasks.
+        """The snapshots of all subtasks of an operator, in their order, dealt out to another number of subtasks.
 
         Event time goes on from the slowest of them: keys come together whose timers another one had not reached.
         """
@@ -66,16 +68,32 @@ class HarnessSnapshot:
         check_parallelism(parallelism, max_parallelism)
         everything = [entry for snapshot in snapshots for entry in snapshot.rows.items()]
         slowest = min(snapshots, key=lambda snapshot: snapshot.watermark)
+        inline = _rescaled_inline([snapshot.inline for snapshot in snapshots], parallelism, snapshots.index(slowest))
         version = max(snapshot.version for snapshot in snapshots)
         return [
             HarnessSnapshot(
                 dict(rows_of_subtask(everything, subtask, parallelism, max_parallelism)),
-                slowest.inline,
+                inline[subtask],
                 slowest.watermark,
                 version,
             )
             for subtask in range(parallelism)
         ]
+
+
+def _rescaled_inline(inline: list[bytes | None], parallelism: int, slowest: int) -> list[bytes | None]:
+    """What is not in rows: valves and watermarks of the slowest subtask, operator state dealt out."""
+    found = [{} if each is None else pickle.loads(each) for each in inline]
+    if not found[slowest]:
+        return [None] * parallelism
+    dealt = {
+        uid: rescaled([each.get("operators", {}).get(uid) for each in found], parallelism, slowest)
+        for uid in found[slowest]["operators"]
+    }
+    return [
+        rows.dumps({**found[slowest], "operators": {uid: shares[subtask] for uid, shares in dealt.items()}})
+        for subtask in range(parallelism)
+    ]
 
 
 class _HeapState:
@@ -113,23 +131,20 @@ class _Tap(StreamOperator):
         """The end is no output."""
 
 
-class OperatorHarness:
-    """Drives an operator with one input. Use it in a `with` block: it opens and closes the user's function.
+Key = Callable[[Any], Any]
 
-    `side_outputs` names the side outputs to be read; others are dropped, as they are in a job.
 
-    >>> from penstock.runtime.operators import MapOperator
-    >>> with OperatorHarness(MapOperator(lambda value: value * 2)) as harness:
-    ...     harness.process_element(21, timestamp=1)
-    ...     harness.output()
-    [StreamRecord(value=42, timestamp=1)]
+class SubtaskHarness:
+    """What all harnesses share: life, clock, output and snapshots. Each of them says which inputs it can be fed by.
+
+    `keys` has an entry for each input: what selects its keys, or None where it is not keyed.
     """
 
     def __init__(
         self,
         operator: StreamOperator,
+        keys: Sequence[Key | None],
         *,
-        key: Callable[[Any], Any] | None = None,
         side_outputs: Iterable[OutputTag] = (),
         parallelism: int = 1,
         subtask: int = 0,
@@ -138,7 +153,7 @@ class OperatorHarness:
         job_parameters: dict[str, str] | None = None,
     ) -> None:
         self.clock = ManualClock(processing_time)
-        self._key = key
+        self._keys = keys
         self._tags = {tag.tag_id: index for index, tag in enumerate(side_outputs, start=2)}
         self._plan = cloudpickle.dumps(self._vertex(operator, parallelism, max_parallelism))
         self._number = subtask
@@ -153,7 +168,7 @@ class OperatorHarness:
         taps = [ChainedOperator("output", "output", _Tap(), 0, None, Role.OPERATOR)]
         taps += [ChainedOperator(f"side {tag}", tag, _Tap(), 0, tag, Role.OPERATOR) for tag in self._tags]
         head = ChainedOperator(_OPERATOR_UID, name, operator, None, None, Role.OPERATOR)
-        inputs = (InEdge(_UPSTREAM, 0, 0, 1, False, False),)
+        inputs = tuple([InEdge(_UPSTREAM, index, index, 1, False, False) for index in range(len(self._keys))])
         return Vertex(_VERTEX, _OPERATOR_UID, name, 1, parallelism, max_parallelism, (head, *taps), (), inputs)
 
     # ---- life ----
@@ -161,7 +176,7 @@ class OperatorHarness:
     def open(self) -> Self:
         """Open the operator; done by `with`."""
         vertex: Vertex = pickle.loads(self._plan)
-        self._subtask = Subtask(vertex, self._number, self._settings, self.clock)
+        self._subtask = Subtask(vertex, self._number, self._settings, self.clock, LoopCallRunner)
         self._begin()
         return self
 
@@ -187,41 +202,43 @@ class OperatorHarness:
 
     # ---- what comes in ----
 
-    def process_element(self, value: Any, timestamp: int | None = None) -> None:
-        """Feed one record."""
-        self.process_elements([(value, timestamp)])
-
-    def process_elements(self, elements: Iterable[tuple[Any, int | None]]) -> None:
-        """Feed records as one block, as the exchange would bring them."""
-        pairs = list(elements)
-        values = [value for value, _ in pairs]
-        stamps: Timestamps = [stamp for _, stamp in pairs]
-        if all(stamp is None for _, stamp in pairs):
-            stamps = None
-        keys = None if self._key is None else [self._key(value) for value in values]
-        self._feed(rows.DATA, rows.encode_block(values, stamps, keys))
-
-    def process_watermark(self, watermark: int | Watermark) -> None:
-        """Let event time advance; due timers fire."""
-        timestamp = watermark if isinstance(watermark, int) else watermark.timestamp
-        self._feed(rows.WATERMARK, rows.encode_watermark(timestamp))
-
-    def process_idle(self, is_idle: bool = True) -> None:
-        """Say that the input is idle, or active again."""
-        self._feed(rows.STATUS, rows.IDLE if is_idle else rows.ACTIVE)
-
     def set_processing_time(self, now_ms: int) -> None:
         """Let the clock advance; due timers fire."""
         self.clock.set(now_ms)
         self._running().on_processing_time(now_ms)
 
-    def end_input(self) -> None:
-        """End the input: the maximum watermark, then the end."""
-        self._feed(rows.END, b"")
+    def _owns(self, key: Any) -> bool:
+        vertex = self._running().vertex
+        group = key_group(encode_key(key), vertex.max_parallelism)
+        return subtask_of(group, vertex.parallelism, vertex.max_parallelism) == self._number
 
-    def _feed(self, kind: int, payload: bytes) -> None:
-        src = rows.channel(_UPSTREAM, 0, 0)
-        self._running().process(ExchangeRow(self._number, _VERTEX, 0, src, 0, kind, payload))
+    def _feed_elements(self, index: int, elements: Iterable[tuple[Any, int | None]]) -> None:
+        """Feed records to an input as one block; one of another subtask is refused: a job would not bring it here."""
+        pairs = list(elements)
+        values = [value for value, _ in pairs]
+        stamps: Timestamps = [stamp for _, stamp in pairs]
+        if all(stamp is None for _, stamp in pairs):
+            stamps = None
+        select = self._keys[index]
+        keys = None if select is None else [select(value) for value in values]
+        for key in keys or ():
+            if not self._owns(key):
+                raise StateError(f"key {key!r} belongs to another subtask; ask owns(key) before feeding a record")
+        self._feed(index, rows.DATA, rows.encode_block(values, stamps, keys))
+
+    def _feed_watermark(self, index: int, watermark: int | Watermark) -> None:
+        timestamp = watermark if isinstance(watermark, int) else watermark.timestamp
+        self._feed(index, rows.WATERMARK, rows.encode_watermark(timestamp))
+
+    def _feed_status(self, index: int, is_idle: bool) -> None:
+        self._feed(index, rows.STATUS, rows.IDLE if is_idle else rows.ACTIVE)
+
+    def _feed_end(self, index: int) -> None:
+        self._feed(index, rows.END, b"")
+
+    def _feed(self, index: int, kind: int, payload: bytes) -> None:
+        src = rows.channel(_UPSTREAM, index, 0)
+        self._running().process(ExchangeRow(self._number, _VERTEX, index, src, 0, kind, payload))
 
     # ---- what comes out ----
 
@@ -262,6 +279,10 @@ class OperatorHarness:
         """Event time of the operator."""
         return self._running().head.watermark
 
+    def late_records_dropped(self) -> int:
+        """How many records came too late for their windows and were dropped, by the metric of the operator."""
+        return int(self._running().head.context.metrics.values().get("numLateRecordsDropped", 0))
+
     # ---- snapshots ----
 
     def snapshot(self) -> HarnessSnapshot:
@@ -282,27 +303,12 @@ class OperatorHarness:
         self._version = snapshot.version
 
 
-class KeyedHarness(OperatorHarness):
-    """Drives an operator of a keyed stream; `key` selects the key of a record."""
-
-    def __init__(self, operator: StreamOperator, *, key: Callable[[Any], Any], **settings: Any) -> None:
-        super().__init__(operator, key=key, **settings)
+class KeyedAccess(SubtaskHarness):
+    """What can be asked of the harness of a keyed operator."""
 
     def owns(self, key: Any) -> bool:
         """Whether records with this key go to this subtask; with parallelism 1 all do."""
-        vertex = self._running().vertex
-        group = key_group(encode_key(key), vertex.max_parallelism)
-        return subtask_of(group, vertex.parallelism, vertex.max_parallelism) == self._number
-
-    def process_elements(self, elements: Iterable[tuple[Any, int | None]]) -> None:
-        """Feed records as one block; a record of another subtask is refused, because a job would not bring it here."""
-        pairs = list(elements)
-        assert self._key is not None
-        for value, _ in pairs:
-            key = self._key(value)
-            if not self.owns(key):
-                raise StateError(f"key {key!r} belongs to another subtask; ask owns(key) before feeding a record")
-        super().process_elements(pairs)
+        return self._owns(key)
 
     def num_event_time_timers(self) -> int:
         """How many event-time timers are set."""
@@ -336,6 +342,49 @@ class KeyedHarness(OperatorHarness):
         return timers.count(domain)
 
 
+class OperatorHarness(SubtaskHarness):
+    """Drives an operator with one input. Use it in a `with` block: it opens and closes the user's function.
+
+    `side_outputs` names the side outputs to be read; others are dropped, as they are in a job.
+
+    >>> from penstock.runtime.operators import MapOperator
+    >>> with OperatorHarness(MapOperator(lambda value: value * 2)) as harness:
+    ...     harness.process_element(21, timestamp=1)
+    ...     harness.output()
+    [StreamRecord(value=42, timestamp=1)]
+    """
+
+    def __init__(self, operator: StreamOperator, *, key: Key | None = None, **settings: Any) -> None:
+        super().__init__(operator, [key], **settings)
+
+    def process_element(self, value: Any, timestamp: int | None = None) -> None:
+        """Feed one record."""
+        self.process_elements([(value, timestamp)])
+
+    def process_elements(self, elements: Iterable[tuple[Any, int | None]]) -> None:
+        """Feed records as one block, as the exchange would bring them."""
+        self._feed_elements(0, elements)
+
+    def process_watermark(self, watermark: int | Watermark) -> None:
+        """Let event time advance; due timers fire."""
+        self._feed_watermark(0, watermark)
+
+    def process_idle(self, is_idle: bool = True) -> None:
+        """Say that the input is idle, or active again."""
+        self._feed_status(0, is_idle)
+
+    def end_input(self) -> None:
+        """End the input: the maximum watermark, then the end."""
+        self._feed_end(0)
+
+
+class KeyedHarness(KeyedAccess, OperatorHarness):
+    """Drives an operator of a keyed stream; `key` selects the key of a record."""
+
+    def __init__(self, operator: StreamOperator, *, key: Key, **settings: Any) -> None:
+        super().__init__(operator, key=key, **settings)
+
+
 class ProcessHarness(OperatorHarness):
     """Drives a ProcessFunction."""
 
@@ -359,5 +408,5 @@ class KeyedProcessHarness(KeyedHarness):
     [StreamRecord(value='a', timestamp=15)]
     """
 
-    def __init__(self, function: Any, *, key: Callable[[Any], Any], **settings: Any) -> None:
+    def __init__(self, function: Any, *, key: Key, **settings: Any) -> None:
         super().__init__(KeyedProcessOperator(function), key=key, **settings)

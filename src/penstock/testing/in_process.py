@@ -23,6 +23,7 @@ from typing import Any
 
 import cloudpickle
 
+from penstock.asynchronous import LoopCallRunner
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.checkpoint.committing import VersionCommitter, reports_of
 from penstock.common.completable_future import CompletableFuture
@@ -198,7 +199,8 @@ class InProcessJob:
         found = self._subtasks.get((vertex, number))
         if found is None or self._chance(0.2):
             plan: Vertex = pickle.loads(self._pickled[vertex])
-            found = self._subtasks[vertex, number] = Subtask(plan, number, self._task_settings, self.clock)
+            found = Subtask(plan, number, self._task_settings, self.clock, LoopCallRunner)
+            self._subtasks[vertex, number] = found
         return found
 
     def forget(self, subtask: Subtask) -> None:

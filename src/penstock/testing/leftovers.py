@@ -5,7 +5,7 @@ Owns no store and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.graph.plan import JobPlan, Vertex
@@ -16,24 +16,24 @@ from penstock.state.versions import SubtaskState
 from penstock.testing.transcripts import Left
 
 
-def left_of_branch(directory: CheckpointDirectory, plan: JobPlan, source_name: str) -> Left:
-    """What is left, at the last version, of everything that a source feeds."""
+def left_of_branch(directory: CheckpointDirectory, plan: JobPlan, source_names: Collection[str]) -> Left:
+    """What is left, at the last version, of everything that some sources feed; what several feed is counted once."""
     sealed = directory.sealed_versions()
     seal = directory.read_seal(sealed[-1]) if sealed else Seal()
     assert seal is not None
     found = [
         _left_of_subtask(directory, seal, vertex, subtask)
-        for vertex in _fed_by(plan, source_name)
+        for vertex in _fed_by(plan, source_names)
         for subtask in range(vertex.parallelism)
     ]
     return _total(found)
 
 
-def _fed_by(plan: JobPlan, source_name: str) -> list[Vertex]:
-    """The vertices behind a source, itself included; vertices come in the order of their levels."""
+def _fed_by(plan: JobPlan, source_names: Collection[str]) -> list[Vertex]:
+    """The vertices behind sources, themselves included; vertices come in the order of their levels."""
     reached: set[int] = set()
     for vertex in plan.vertices:
-        is_source = vertex.is_source and vertex.operators[0].name.removeprefix("Source: ") == source_name
+        is_source = vertex.is_source and vertex.operators[0].name.removeprefix("Source: ") in source_names
         if is_source or any(edge.source in reached for edge in vertex.inputs):
             reached.add(vertex.id)
     return [vertex for vertex in plan.vertices if vertex.id in reached and not vertex.is_driver]

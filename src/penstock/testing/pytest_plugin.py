@@ -80,8 +80,9 @@ def penstock_env(penstock_clock: ManualClock) -> StreamExecutionEnvironment:
 def penstock_harness() -> Iterator[Callable[..., Any]]:
     """Make and open the harness of a process function: `penstock_harness(Count(), key=lambda e: e.user)`.
 
-    With `key` it is a KeyedProcessHarness, without it a ProcessHarness; other arguments go there too. Any other harness
-    may be given as it is. All are closed at the end of the test.
+    With `key` it is a KeyedProcessHarness, without it a ProcessHarness; with `key1` and `key2`, or for a
+    CoProcessFunction, one with two inputs. Other arguments go there too. Any other harness may be given as it is. All
+    are closed at the end of the test.
     """
     with ExitStack() as opened:
 
@@ -92,15 +93,22 @@ def penstock_harness() -> Iterator[Callable[..., Any]]:
 
 
 def _harness(subject: Any, settings: dict[str, Any]) -> Any:
-    from penstock.datastream.functions import KeyedProcessFunction
-    from penstock.testing.harness import KeyedProcessHarness, OperatorHarness, ProcessHarness
+    from penstock.datastream.functions import CoProcessFunction, KeyedCoProcessFunction, KeyedProcessFunction
+    from penstock.testing.harness import KeyedProcessHarness, ProcessHarness, SubtaskHarness
+    from penstock.testing.two_input_harness import CoProcessHarness, KeyedCoProcessHarness
 
-    if isinstance(subject, OperatorHarness):
+    if isinstance(subject, SubtaskHarness):
         if settings:
             raise TypeError(f"give {', '.join(settings)} to {type(subject).__name__}(...) itself")
         return subject
     if isinstance(subject, KeyedProcessFunction) and "key" not in settings:
         raise TypeError(f"{type(subject).__name__} works on a keyed stream: say key=lambda element: ...")
+    if isinstance(subject, KeyedCoProcessFunction) and not {"key1", "key2"} <= set(settings):
+        raise TypeError(f"{type(subject).__name__} works on two keyed streams: say key1=lambda element: ..., key2=...")
+    if "key1" in settings:
+        return KeyedCoProcessHarness(subject, **settings)
+    if isinstance(subject, CoProcessFunction):
+        return CoProcessHarness(subject, **settings)
     return KeyedProcessHarness(subject, **settings) if "key" in settings else ProcessHarness(subject, **settings)
 
 

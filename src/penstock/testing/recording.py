@@ -54,18 +54,27 @@ class RecordingOperator(StreamOperator):
         self.output.emit([Recorded(self._branch, self._tag, self._batch, item) for item in items], None)
 
 
-def source_name(branch: int) -> str:
-    """Name of the source of a branch."""
-    return f"transcript {branch}"
+def source_names(transcript: Transcript, branch: int) -> list[str]:
+    """Names of the sources of a branch, one for each input."""
+    return [f"transcript {branch}", *(f"transcript {branch} input {index}" for index in range(1, transcript.inputs))]
+
+
+def source_streams(
+    environment: StreamExecutionEnvironment, transcript: Transcript, branch: int = 0
+) -> list[DataStream]:
+    """The streams that a transcript's pipeline takes, from sources that follow its script."""
+    strategy = WatermarkStrategy.no_watermarks()
+    return [
+        environment.from_source(ScriptedSource(*transcript.scripts(index)), strategy, name)
+        for index, name in enumerate(source_names(transcript, branch))
+    ]
 
 
 def build_branch(
     environment: StreamExecutionEnvironment, transcript: Transcript, branch: int, sink: CollectSink
 ) -> None:
-    """Add the pipeline of a transcript to a program: its source in front, recorders behind."""
-    source = ScriptedSource(*transcript.scripts())
-    stream = environment.from_source(source, WatermarkStrategy.no_watermarks(), source_name(branch))
-    result = transcript.pipeline(stream)
+    """Add the pipeline of a transcript to a program: its sources in front, recorders behind."""
+    result = transcript.pipeline(*source_streams(environment, transcript, branch))
     _record(result, branch, None).add_sink(sink)
     for tag in transcript.tags():
         _record(result.get_side_output(tag), branch, tag.tag_id).add_sink(sink)

@@ -1,6 +1,6 @@
 """Transcripts: what goes into a pipeline and what must come out, step by step, as Python data.
 
-Owns the format and the comparison; how a transcript is played is in `penstock.testing.players`. Python data and not a
+Owns the format and the comparison; how a transcript is played is in `bare` and `players`. Python data and not a
 file format of its own, because pipelines, keys and values are Python objects: tuples, None and functions need no
 spelling of their own.
 """
@@ -20,7 +20,13 @@ from penstock.testing.script import Clock, Cut, Element, Fail, Pause
 Pair = tuple[Any, int | None]
 """A value that came out, with its timestamp."""
 
-Pipeline = Callable[[DataStream], DataStream]
+Pipeline = Callable[..., DataStream]
+"""From the input streams of a transcript, mostly one, to the stream that is listened to."""
+
+Lane = tuple[int, int]
+"""One split of one input; `(0, 0)` is the main one, which has the clock and ends last."""
+
+MAIN: Lane = (0, 0)
 
 NO_WATERMARK = MIN_WATERMARK
 """As `Step.watermark`: none has come out yet."""
@@ -55,12 +61,24 @@ class On:
         return f"On({', '.join(map(repr, (self.split, *self.items)))})"
 
 
+class Input:
+    """Items of an input other than the first: `Input(1, Element("b", 2), Watermark(3))`; those may be `On` a split."""
+
+    def __init__(self, index: int, *items: Any) -> None:
+        self.index = index
+        self.items = items
+
+    def __repr__(self) -> str:
+        return f"Input({', '.join(map(repr, (self.index, *self.items)))})"
+
+
 class Step:
     """Items that go in, and everything that comes out before the next step; what is not named must not come.
 
-    Items are those of a `ScriptedSource` (`Element`, `Watermark`, `Idle`, `Clock`, `Cut`), `On` and `End`; any other
-    value is a record without timestamp. `out` and `side` are pairs of value and timestamp. `watermark` is the last one
-    that came out of the main output; `left` is compared where the store can be seen between steps: not on Spark.
+    Items are those of a `ScriptedSource` (`Element`, `Watermark`, `Idle`, `Clock`, `Cut`), `On`, `Input` and `End`;
+    any other value is a record without timestamp. `out` and `side` are pairs of value and timestamp. `watermark` is the
+    last one that came out of the main output; `left` is compared where the store can be seen between steps: not on
+    Spark.
     """
 
     def __init__(
@@ -77,11 +95,19 @@ class Step:
         self.watermark = watermark
         self.left = left
 
-    def of_split(self, split: int) -> list[Any]:
-        """The items of one split."""
+    def of_input(self, index: int) -> list[Any]:
+        """The items of one input, with those of its splits still wrapped up."""
+        if index == 0:
+            return [item for item in self.items if not isinstance(item, Input)]
+        return [part for item in self.items if isinstance(item, Input) and item.index == index for part in item.items]
+
+    def of_lane(self, lane: Lane) -> list[Any]:
+        """The items of one split of one input."""
+        index, split = lane
+        items = self.of_input(index)
         if split == 0:
-            return [item for item in self.items if not isinstance(item, On)]
-        return [part for item in self.items if isinstance(item, On) and item.split == split for part in item.items]
+            return [item for item in items if not isinstance(item, On)]
+        return [part for item in items if isinstance(item, On) and item.split == split for part in item.items]
 
     def expected(self, tag: str | None) -> list[Pair]:
         """What must come out of the main output (None) or a side output."""
@@ -98,6 +124,14 @@ class Transcript:
     `left`: what must be in the store when the input has ended. `any_order`: records of one step may come in any
     order, as they do where channels meet. `stepwise_only` gives the reason why the results depend on where batches
     are cut, if they do.
+
+    A pipeline that takes several streams, say `lambda left, right: left.connect(right).map(...)`, needs `inputs=2`;
+    items of the second stream are written `Input(1, Element("b", 2))`. Items without `Input` belong to the first one,
+    which sets the clock and ends last; another ends by `Input(1, End())`, or with the first (to end the first one
+    early, swap the parameters of the pipeline). Between inputs there is no order within a step: where it matters which
+    record comes first, give each a step of its own. At random there is no order between inputs at all, and records may
+    come in any order; a transcript whose results depend on who is first, or on whether a watermark of one input
+    overtakes a record of the other, is `stepwise_only`.
     """
 
     name: str
@@ -106,17 +140,23 @@ class Transcript:
     left: Left = field(default_factory=Left)
     any_order: bool = False
     stepwise_only: str = ""
+    inputs: int = 1
 
     def __post_init__(self) -> None:
         steps = list(self.steps)
-        if not steps or End() not in steps[-1].of_split(0):
+        if not steps or End() not in steps[-1].of_lane(MAIN):
             steps.append(Step(End()))
         object.__setattr__(self, "steps", steps)
         _check(self)
 
-    def split_count(self) -> int:
-        """How many splits the source has."""
-        return 1 + max((item.split for step in self.steps for item in step.items if isinstance(item, On)), default=0)
+    def split_count(self, index: int = 0) -> int:
+        """How many splits the source of an input has."""
+        items = [item for step in self.steps for item in step.of_input(index)]
+        return 1 + max((item.split for item in items if isinstance(item, On)), default=0)
+
+    def lanes(self) -> list[Lane]:
+        """All splits of all inputs, the main one first."""
+        return [(index, split) for index in range(self.inputs) for split in range(self.split_count(index))]
 
     def tags(self) -> list[OutputTag]:
         """The side outputs that are read: those that some step names."""
@@ -130,25 +170,26 @@ class Transcript:
         """Whether the transcript sets the clock."""
         return any(isinstance(item, Clock) for step in self.steps for item in step.items)
 
-    def batches(self) -> list[tuple[int, list[list[Any]]]]:
-        """The number of its step and the items of each split, for every batch when each step is cut off the next."""
+    def batches(self) -> list[tuple[int, dict[Lane, list[Any]]]]:
+        """The number of its step and the items of each lane, for every batch when each step is cut off the next."""
         found = []
+        lanes = self.lanes()
         for number, step in enumerate(self.steps):
-            pieces = [_pieces(step.of_split(split)) for split in range(self.split_count())]
-            for index in range(max(map(len, pieces))):
-                found.append((number, [each[index] if index < len(each) else [] for each in pieces]))
+            pieces = {lane: _pieces(step.of_lane(lane)) for lane in lanes}
+            for index in range(max(map(len, pieces.values()))):
+                found.append((number, {lane: (each[index : index + 1] or [[]])[0] for lane, each in pieces.items()}))
         return found
 
-    def scripts(self) -> list[list[Any]]:
-        """The scripts of the splits, with a cut after each batch."""
-        return [self._script(split) for split in range(self.split_count())]
+    def scripts(self, index: int = 0) -> list[list[Any]]:
+        """The scripts of the splits of an input, with a cut after each batch."""
+        return [self._script((index, split)) for split in range(self.split_count(index))]
 
-    def _script(self, split: int) -> list[Any]:
+    def _script(self, lane: Lane) -> list[Any]:
         script: list[Any] = []
         for _, items in self.batches():
-            script += [item for item in items[split] if item != End()]
+            script += [item for item in items[lane] if item != End()]
             script.append(Cut())
-            if End() in items[split]:
+            if End() in items[lane]:
                 break
         return script
 
@@ -175,15 +216,17 @@ def _check(transcript: Transcript) -> None:
 
 def _problems(transcript: Transcript) -> Iterator[str]:
     for number, step in enumerate(transcript.steps, start=1):
-        for split in range(transcript.split_count()):
-            items = step.of_split(split)
-            is_last = number == len(transcript.steps)
-            if End() in items[:-1] or (End() in items and split == 0 and not is_last):
+        if any(isinstance(item, Input) and not 0 < item.index < transcript.inputs for item in step.items):
+            yield f"step {number} has items of an input that is none of the {transcript.inputs}: say inputs=..."
+        is_last = number == len(transcript.steps)
+        for lane in transcript.lanes():
+            items = step.of_lane(lane)
+            if End() in items[:-1] or (End() in items and lane == MAIN and not is_last):
                 yield f"step {number} goes on after End()"
             if any(isinstance(item, (Fail, Pause)) for item in items):
                 yield f"step {number} fails or pauses; a transcript is about results: use a ScriptedSource"
-            if split > 0 and any(isinstance(item, Clock) for item in items):
-                yield f"step {number} sets the clock on split {split}: set it on the first one"
+            if lane != MAIN and any(isinstance(item, Clock) for item in items):
+                yield f"step {number} sets the clock on split {lane[1]} of input {lane[0]}: set it on the first one"
     if transcript.has_clock() and not isinstance(next(iter(transcript.steps[0].items), None), Clock):
         yield "it sets the clock, so its first item must be a Clock: otherwise it starts at an unknown time"
 
@@ -228,6 +271,14 @@ def compare_left(transcript: Transcript, level: str, expected: Left, found: Left
     if found != expected:
         where = f"transcript {transcript.name!r}, {level}, left in the store {after}"
         raise TranscriptMismatch(f"{where}\n  expected {expected}\n  got      {found}")
+
+
+def compare_all_left(transcript: Transcript, level: str, left: dict[int, Left]) -> None:
+    """Raise `TranscriptMismatch` if something else is left after a step that says so, or at the end."""
+    for number, step in enumerate(transcript.steps):
+        if step.left is not None:
+            compare_left(transcript, level, step.left, left[number], f"after step {number + 1}")
+    compare_left(transcript, level, transcript.left, left[len(transcript.steps) - 1])
 
 
 def _compare(where: str, tag: str | None, expected: list[Pair], got: list[Pair], any_order: bool) -> None:

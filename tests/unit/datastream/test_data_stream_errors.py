@@ -114,7 +114,7 @@ MISTAKES: list[tuple[Callable[[Any], Any], str]] = [
 def test_a_mistake_is_refused_and_leaves_no_node(stream: DataStream, mistake: Callable[[Any], Any], text: str) -> None:
     with pytest.raises(GraphError, match=text):
         mistake(stream)
-    wrong = [node for node in stream._environment.graph.nodes.values() if node.name not in KNOWN_NAMES]
+    wrong = [node for node in stream.environment.graph.nodes.values() if node.name not in KNOWN_NAMES]
     assert wrong == []
 
 

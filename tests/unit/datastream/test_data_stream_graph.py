@@ -61,7 +61,7 @@ def numbers(env: StreamExecutionEnvironment) -> DataStream:
 
 def node_of(stream: Any) -> Node:
     """The node behind a stream or sink."""
-    node: Node = stream._environment.graph.nodes[stream._node_id]
+    node: Node = stream.environment.graph.nodes[stream._node_id]
     return node
 
 
@@ -141,7 +141,7 @@ def test_a_new_key_replaces_the_old_one(numbers: DataStream) -> None:
 )
 def test_distribution_changes_only_the_edges(numbers: DataStream, method: str, exchange: Exchange) -> None:
     dealt = getattr(numbers, method)()
-    assert list(numbers._environment.graph.nodes) == [1]
+    assert list(numbers.environment.graph.nodes) == [1]
     edge = node_of(dealt.map(str)).inputs[0]
     assert edge.partitioning.exchange is exchange
     assert edge.partitioning.is_explicit == (method == "forward")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from penstock.common.time import Duration
 from penstock.datastream.checkpoint_storage import FileSystemCheckpointStorage
 from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.execution_mode import RuntimeExecutionMode
+from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from penstock.datastream.slot_sharing_group import SlotSharingGroup
-from penstock.datastream.state_backend import EmbeddedRocksDBStateBackend, HashMapStateBackend
+from penstock.datastream.state_backend import CustomStateBackend, EmbeddedRocksDBStateBackend, HashMapStateBackend
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.errors import ConfigurationError, GraphError
 from penstock.graph.settings import DEFAULT_JOB_NAME, JobSettings
@@ -52,10 +54,13 @@ def test_every_key_is_read() -> None:
             "pipeline.operator-chaining.enabled": "false",
             "execution.checkpointing.dir": "/checkpoints",
             "execution.checkpointing.interval": "10 s",
+            "execution.checkpointing.min-pause": "3 s",
+            "execution.checkpointing.externalized-checkpoint-retention": "retain_on_cancellation",
             "execution.runtime-mode": "batch",
             "penstock.batch.max-records": "10",
             "pipeline.watermark-every-records": 20,
             "state.backend.type": "hashmap",
+            "state.backend.rocksdb.localdir": "/fast,/slow",
             "spark.master": "local[2]",
             "spark.ui.enabled": False,
             "python.files": "a.py, b.zip",
@@ -69,13 +74,16 @@ def test_every_key_is_read() -> None:
         max_parallelism=64,
         chaining=False,
         checkpoint_directory="/checkpoints",
+        retention="RETAIN_ON_CANCELLATION",
         trigger_interval_ms=10_000,
+        min_pause_ms=3_000,
         runtime_mode="BATCH",
         restart_strategy=JobSettings.from_configuration(
             {"restart-strategy.type": "exponential-delay"}
         ).restart_strategy,
         max_records_per_batch=10,
         state_backend="heap",
+        state_directory="/fast",
         spark_master="local[2]",
         spark_config={
             "spark.master": "local[2]",
@@ -92,7 +100,7 @@ def test_every_key_is_read() -> None:
     ("former", "value", "name", "expected"),
     [
         ("state.checkpoints.dir", "/old", "checkpoint_directory", "/old"),
-        ("state.backend", "rocksdb", "state_backend", "lmdb"),
+        ("state.backend", "rocksdb", "state_backend", "rocksdb"),
         ("pipeline.operator-chaining", "FALSE", "chaining", False),
     ],
 )
@@ -121,7 +129,10 @@ def test_the_current_name_wins_over_the_former() -> None:
         ("restart-strategy.type", "pray", "none, off, disable, fixed-delay"),
         ("penstock.batch.max-records", "-1", "1 or more"),
         ("pipeline.watermark-every-records", "x", "whole number"),
-        ("state.backend.type", "tape", "lmdb"),
+        ("state.backend.type", "tape", "hashmap, rocksdb, lmdb"),
+        ("state.backend.rocksdb.localdir", ",", "not be empty"),
+        ("execution.checkpointing.min-pause", "soon", "duration"),
+        ("execution.checkpointing.externalized-checkpoint-retention", "SHRED", "RETAIN_ON_CANCELLATION"),
         ("state.backend", "tape", "lmdb"),
         ("pipeline.global-job-parameters", "novalue", "key:value"),
         ("python.executable", "", "not be empty"),
@@ -219,7 +230,46 @@ def test_calls_reach_the_settings(env: StreamExecutionEnvironment) -> None:
     assert (env.get_parallelism(), env.get_max_parallelism(), env.is_chaining_enabled()) == (3, 96, False)
     assert (env.get_checkpoint_interval(), env.get_checkpointing_mode()) == (250, CheckpointingMode.AT_LEAST_ONCE)
     assert env.get_checkpointing_consistency_mode() == CheckpointingMode.AT_LEAST_ONCE
-    assert settings_of(env.set_state_backend(EmbeddedRocksDBStateBackend())).state_backend == "lmdb"
+
+
+def test_a_state_backend_is_chosen_by_class_or_name(env: StreamExecutionEnvironment) -> None:
+    backend = EmbeddedRocksDBStateBackend()
+    backend.set_db_storage_paths("/fast", "/slow")
+    settings = settings_of(env.set_state_backend(backend))
+    assert (settings.state_backend, settings.state_directory) == ("rocksdb", "/fast")
+    for name in ("lmdb", "rocksdb"):
+        assert settings_of(env.set_state_backend(CustomStateBackend(name))).state_backend == name
+    with pytest.raises(ConfigurationError, match=r"'tape' was chosen, but it must be one of hashmap"):
+        env.set_state_backend(CustomStateBackend("tape"))
+
+
+def test_rocksdb_without_its_package_is_refused_before_anything_runs(
+    env: StreamExecutionEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "rocksdict" else found(name))
+    with pytest.raises(ConfigurationError, match=r"state\.backend\.type.*pip install 'penstock\[rocksdb\]'"):
+        JobSettings.from_configuration({"state.backend.type": "rocksdb"})
+    with pytest.raises(ConfigurationError, match=r"'rocksdb' was chosen.*pip install 'penstock\[rocksdb\]'"):
+        env.set_state_backend(EmbeddedRocksDBStateBackend())
+
+
+def test_pause_and_retention_of_checkpoints(env: StreamExecutionEnvironment) -> None:
+    assert not settings_of(env).deletes_when_cancelled
+    config = env.enable_checkpointing(100).get_checkpoint_config()
+    config.set_min_pause_between_checkpoints(250)
+    config.set_externalized_checkpoint_retention(ExternalizedCheckpointRetention.DELETE_ON_CANCELLATION)
+    settings = settings_of(env)
+    assert (settings.trigger_interval_ms, settings.batch_interval_ms, env.get_checkpoint_interval()) == (100, 250, 100)
+    assert settings.deletes_when_cancelled
+    by_key = {
+        "execution.checkpointing.min-pause": "10 ms",
+        "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
+    }
+    env.configure(Configuration.from_dict(by_key))
+    assert settings_of(env).batch_interval_ms == 100, "the later of key and call counts"
+    assert config.get_externalized_checkpoint_retention() is ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
+    assert not settings_of(env).deletes_when_cancelled
 
 
 def test_what_was_not_set(env: StreamExecutionEnvironment) -> None:

@@ -49,7 +49,9 @@ class Total(functions.AggregateFunction):
         return acc_a + acc_b
 
 
-@pytest.mark.parametrize("name", [name for name in functions.__all__ if name not in ("TimerService",)])
+@pytest.mark.parametrize(
+    "name", [name for name in functions.__all__ if name not in ("AsyncFunctionDescriptor", "TimerService")]
+)
 def test_a_function_without_its_methods_cannot_be_made(name: str) -> None:
     function_class = getattr(functions, name)
     if name in ("Function", "BaseBroadcastProcessFunction", "ReduceFunctionWrapper"):
@@ -191,7 +193,9 @@ def test_checkpoint_settings() -> None:
     config = CheckpointConfig()
     assert not config.is_checkpointing_enabled() and config.checkpoint_directory() is None
     config.set_checkpoint_interval(500).set_checkpointing_mode(CheckpointingMode.AT_LEAST_ONCE)
-    config.set_checkpoint_storage_dir("/somewhere").set_tolerable_checkpoint_failure_number(2)
+    config.set_checkpoint_storage_dir("/somewhere")
+    with pytest.warns(UserWarning, match="a batch that failed must be run again"):
+        config.set_tolerable_checkpoint_failure_number(2)
     config.set_externalized_checkpoint_retention(ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION)
     assert config.is_checkpointing_enabled() and config.get_checkpoint_interval() == 500
     assert config.get_checkpointing_mode() is CheckpointingMode.AT_LEAST_ONCE
@@ -220,6 +224,30 @@ def test_checkpoint_settings() -> None:
 def test_wrong_job_settings_are_refused(call: Any) -> None:
     with pytest.raises(ConfigurationError, match="got "):
         call()
+
+
+CHECKPOINT_SETTINGS_WITHOUT_EFFECT: list[tuple[str, Any, str]] = [
+    ("set_checkpoint_timeout", 1000, r"penstock\.batch\.max-records"),
+    ("set_max_concurrent_checkpoints", 2, "starts when the last one is final"),
+    ("set_fail_on_checkpointing_errors", False, "the restart strategy says how often"),
+    ("set_tolerable_checkpoint_failure_number", 3, "the restart strategy says how often"),
+    ("enable_unaligned_checkpoints", True, "nothing to align"),
+    ("set_force_unaligned_checkpoints", True, "nothing to align"),
+    ("set_aligned_checkpoint_timeout", Duration.of_seconds(1), "nothing to align"),
+]
+
+
+@pytest.mark.parametrize(("method", "value", "reason"), CHECKPOINT_SETTINGS_WITHOUT_EFFECT)
+def test_a_checkpoint_setting_without_effect_warns_with_the_reason(method: str, value: Any, reason: str) -> None:
+    with pytest.warns(UserWarning, match=f"{method} has no effect: .*{reason}") as warned:
+        getattr(CheckpointConfig(), method)(value)
+    assert warned[0].filename == __file__
+
+
+def test_asking_for_what_is_so_anyway_does_not_warn() -> None:
+    config = CheckpointConfig().set_max_concurrent_checkpoints(1).set_fail_on_checkpointing_errors(True)
+    config.disable_unaligned_checkpoints().set_tolerable_checkpoint_failure_number(0)
+    assert config.set_force_unaligned_checkpoints(False).is_fail_on_checkpointing_errors()
 
 
 def test_backends_and_groups_are_data() -> None:

@@ -182,5 +182,29 @@ def test_inputs_are_combined_by_the_slowest_that_is_not_idle() -> None:
     assert combine([slow, fast]) == (5, False)
     slow.is_idle = True
     assert combine([slow, fast]) == (9, False)
-    fast.is_idle = True
-    assert combine([slow, fast]) == (9, True)
+    slow.is_idle, fast.is_idle = False, True
+    assert combine([slow, fast]) == (5, False)
+
+
+def test_when_all_inputs_are_idle_none_of_them_takes_event_time_on() -> None:
+    slow, fast = InputValve(watermark=5, is_idle=True), InputValve(watermark=9, is_idle=True)
+    assert combine([slow, fast]) == (MIN_WATERMARK, True)
+
+
+def test_an_input_that_becomes_idle_says_first_how_far_it_has_got() -> None:
+    idle, last = InputValve(watermark=3, is_idle=True), stable_valve()
+    advanced(last, 5, 9, 7)
+    for channel in (1, 2):
+        last.on_status(STABLE.sender, channel, True)
+        assert not last.advance()
+    last.on_status(STABLE.sender, 0, True)
+    assert last.advance()
+    assert combine([idle, last], last) == (9, True)
+    assert not last.advance()
+
+
+def test_an_ended_input_holds_nobody_up() -> None:
+    ended, other = InputValve.for_edges([POINTWISE], 0), InputValve(watermark=9)
+    ended.on_end(POINTWISE.sender, 0, whole_sender=False)
+    assert ended.advance()
+    assert combine([ended, other], ended) == (9, False)

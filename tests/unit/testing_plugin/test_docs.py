@@ -1,4 +1,4 @@
-"""The page on testing: its blocks are one program, and that program runs; so does its pytest file, and the example."""
+"""Pages whose blocks are one program: it runs, without Spark; so do the pytest file and the example on testing."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ pytest_plugins = "pytester"
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "testing.md"
+WINDOWS = ROOT / "docs" / "windows.md"
+STREAMS = ROOT / "docs" / "streams.md"
 EXAMPLE = ROOT / "examples" / "testing_a_job.py"
 FENCE = re.compile(r"^```python ?(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def blocks(word: str) -> list[str]:
+def blocks(word: str, page: Path = PAGE) -> list[str]:
     """The code of the blocks of one kind, each behind as many empty lines as it has lines above it."""
-    text = PAGE.read_text()
+    text = page.read_text()
     return ["\n" * text.count("\n", 0, found.start(2)) + found[2] for found in FENCE.finditer(text) if found[1] == word]
 
 
-def test_the_program_of_the_page_runs() -> None:
+@pytest.mark.parametrize("page", [PAGE, WINDOWS, STREAMS], ids=lambda page: page.stem)
+def test_the_program_of_the_page_runs(page: Path) -> None:
     # A module that nothing can import, so that its functions travel by value, as a script's do.
-    namespace = {"__name__": "testing_page"}
-    for code in blocks("run-in-process"):
-        exec(compile(code, PAGE, "exec"), namespace)
+    namespace = {"__name__": f"{page.stem}_page"}
+    for code in blocks("run-in-process", page):
+        exec(compile(code, page, "exec"), namespace)
 
 
 def test_the_test_file_of_the_page_passes(pytester: pytest.Pytester) -> None:
@@ -40,6 +43,9 @@ def test_only_the_block_for_spark_does_not_run() -> None:
     (shown,) = blocks("")
     assert "penstock_spark_env" in shown
     assert len(blocks("run-in-process")) >= 10
+    assert blocks("", WINDOWS) == blocks("", STREAMS) == []
+    assert len(blocks("run-in-process", WINDOWS)) >= 7
+    assert len(blocks("run-in-process", STREAMS)) >= 6
 
 
 def test_every_fixture_is_on_the_page() -> None:

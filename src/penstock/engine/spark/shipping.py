@@ -10,6 +10,7 @@ from functools import partial
 
 import cloudpickle
 
+from penstock.asynchronous import LoopCallRunner
 from penstock.engine.spark.control import clock_ms, read_clock
 from penstock.engine.spark.surroundings import Surroundings
 from penstock.errors import GraphError
@@ -77,7 +78,7 @@ def subtask_of(plan: ShippedPlan, vertex_id: int, subtask: int) -> Subtask:
     found = _subtasks.get((vertex_id, subtask))
     if found is None:
         vertex: Vertex = pickle.loads(plan.vertices[vertex_id])
-        found = Subtask(vertex, subtask, plan.settings, clock_of(plan))
+        found = Subtask(vertex, subtask, plan.settings, clock_of(plan), LoopCallRunner)
         _subtasks[vertex_id, subtask] = found
     return found
 

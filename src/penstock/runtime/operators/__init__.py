@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from penstock.runtime.operators.async_wait import AsyncWaitOperator
+from penstock.runtime.operators.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
+from penstock.runtime.operators.co_functions import (
+    CoFlatMapOperator,
+    CoMapOperator,
+    CoProcessOperator,
+    KeyedCoProcessOperator,
+)
+from penstock.runtime.operators.interval_join import IntervalJoinOperator
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
@@ -9,12 +18,23 @@ from penstock.runtime.operators.sink import DriverSinkOperator, SinkOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.stateless import FilterOperator, FlatMapOperator, MapOperator
 from penstock.runtime.operators.watermark import WatermarkOperator
+from penstock.runtime.operators.window import WindowOperator
+from penstock.runtime.operators.window.local import LocalWindowAggregation
 
 __all__ = [
+    "AsyncWaitOperator",
+    "BroadcastProcessOperator",
+    "CoFlatMapOperator",
+    "CoMapOperator",
+    "CoProcessOperator",
     "DriverSinkOperator",
     "FilterOperator",
     "FlatMapOperator",
+    "IntervalJoinOperator",
+    "KeyedBroadcastProcessOperator",
+    "KeyedCoProcessOperator",
     "KeyedProcessOperator",
+    "LocalWindowAggregation",
     "MapOperator",
     "ProcessOperator",
     "ReduceOperator",
@@ -22,4 +42,5 @@ __all__ = [
     "SourceOperator",
     "StreamOperator",
     "WatermarkOperator",
+    "WindowOperator",
 ]

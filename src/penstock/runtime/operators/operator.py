@@ -8,8 +8,10 @@ from typing import Any
 from penstock.common.constants import MIN_WATERMARK
 from penstock.runtime.context import OperatorContext, OperatorRuntimeContext
 from penstock.runtime.failure import OperatorFailure, current_record, describe_failure
+from penstock.runtime.operators.checkpointed import CheckpointedPart, is_checkpointed, takes_part
 from penstock.runtime.output import Output
 from penstock.runtime.rows import Timestamps
+from penstock.state.operator_state import OperatorSnapshot, OperatorStateBackend
 
 
 class StreamOperator:
@@ -22,12 +24,17 @@ class StreamOperator:
 
     runs_on_driver = False
     is_keyed = False
-    needs_stable_subtask = False
 
     context: OperatorContext
     output: Output
+    checkpointed: CheckpointedPart | None = None
     records_in = 0
     watermark = MIN_WATERMARK
+
+    @property
+    def needs_stable_subtask(self) -> bool:
+        """Whether it must not share a vertex with a source, whose subtasks are not the same in every batch."""
+        return takes_part(getattr(self, "function", None))
 
     def setup(self, context: OperatorContext, output: Output) -> None:
         """Called once in a worker process before anything else."""
@@ -37,6 +44,14 @@ class StreamOperator:
 
     def open(self) -> None:
         """Open user functions. Keyed state may be asked for, but not yet read: there is no key."""
+
+    def start_batch(self, version: int, attempt: str, state: Any) -> None:
+        """Go on from what `take_snapshot` gave after the previous batch; None at the very first."""
+        if self.checkpointed is not None:
+            saved = OperatorSnapshot.from_plain(state)
+            self.checkpointed.begin(version, attempt, saved)
+            state = state if saved is None else saved.own
+        self.begin_batch(version, attempt, state)
 
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
         """A batch begins. `state` is what `snapshot` returned after the previous one; None at the very first."""
@@ -49,6 +64,15 @@ class StreamOperator:
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Work on a block; `keys` is given to the head of a keyed vertex only."""
         raise AssertionError(f"{type(self).__name__} takes no blocks")
+
+    def receive_second(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Take a block of the second input, where there is one. The lists may be shared."""
+        self.records_in += len(values)
+        self.process_second_block(values, timestamps, keys)
+
+    def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Work on a block of the second input; `keys` is None where that input is not keyed."""
+        raise AssertionError(f"{type(self).__name__} has one input only")
 
     def on_watermark(self, watermark: int) -> None:
         """Event time has advanced; fire what is due, then pass it on."""
@@ -73,6 +97,11 @@ class StreamOperator:
         """Small picklable state to carry to the next batch."""
         return None
 
+    def take_snapshot(self) -> Any:
+        """What the next batch goes on from: `snapshot`, and the operator state where there is any."""
+        own = self.snapshot()
+        return own if self.checkpointed is None else self.checkpointed.snapshot(own)
+
     def committables(self) -> list[Any]:
         """What a sink hands to its committer for this batch."""
         return []
@@ -92,9 +121,21 @@ class StreamOperator:
         return OperatorRuntimeContext(self.context)
 
     def open_function(self, function: Any) -> None:
-        """Call `open` of a user function that has one."""
-        if hasattr(function, "open"):
+        """Call `open` of a user function that has one: now, or after its state is there if it is checkpointed."""
+        if takes_part(function):
+            self.checkpointed_part().add(function)
+        if hasattr(function, "open") and not is_checkpointed(function):
             function.open(self.runtime_context())
+
+    def operator_state(self) -> OperatorStateBackend:
+        """State of this subtask that belongs to no key; to be asked for in `open`, it lasts from batch to batch."""
+        return self.checkpointed_part().states
+
+    def checkpointed_part(self) -> CheckpointedPart:
+        """What looks after operator state and checkpointed functions, made when first needed."""
+        if self.checkpointed is None:
+            self.checkpointed = CheckpointedPart(self)
+        return self.checkpointed
 
     def close_function(self, function: Any) -> None:
         """Call `close` of a user function that has one."""
@@ -108,7 +149,7 @@ class StreamOperator:
         except Exception as error:
             raise self.failure(error, during) from None
 
-    def failure(self, error: Exception, during: str, record: Any = None) -> OperatorFailure:
+    def failure(self, error: BaseException, during: str, record: Any = None) -> OperatorFailure:
         """The failure to raise for an exception of user code."""
         return describe_failure(
             error,

@@ -82,15 +82,25 @@ class FlatMapOperator(_FunctionOperator):
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Flat-map a block; a result carries the timestamp of its record."""
+        self._flat_map_each(self.method, self._call, values, timestamps, keys)
+
+    def _flat_map_each(
+        self,
+        method: str,
+        call: Callable[[Any], Iterable[Any] | None],
+        values: list[Any],
+        timestamps: Timestamps,
+        keys: list[Any] | None,
+    ) -> None:
         collector = self._collector
         stamps: Iterable[int | None] = timestamps if timestamps is not None else [None] * len(values)
         stamp = iter(stamps)
 
         def expand(value: Any) -> None:
             collector.timestamp = next(stamp)
-            results = self._call(value)
+            results = call(value)
             if results is not None:
-                collector.take(checked_results(results, "flat_map"))
+                collector.take(checked_results(results, method))
 
         try:
             self.results(values, keys, expand)

@@ -1,0 +1,75 @@
+"""Connected streams: two streams of any types that one operator reads, each by an input of its own.
+
+Owns the checks of what is connected and the edges; what the operator does is in `penstock.runtime`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.common.typeinfo import TypeInformation
+from penstock.datastream.arguments import check_function, check_type
+from penstock.datastream.data_stream import DataStream, add_operator
+from penstock.datastream.functions import CoFlatMapFunction, CoMapFunction, CoProcessFunction, KeyedCoProcessFunction
+from penstock.datastream.selectors import Field
+from penstock.errors import GraphError
+from penstock.runtime import operators
+
+KeyOrField = Callable[[Any], Any] | Field | list[Any] | tuple[Any, ...]
+
+
+class ConnectedStreams:
+    """Two streams that go on as one: a function with a method for each, which may share state if both are keyed."""
+
+    def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
+        """Made by `DataStream.connect`."""
+        if not isinstance(stream2, DataStream):
+            raise GraphError(f"connect: expected a DataStream or a BroadcastStream, got {stream2!r}.")
+        if stream1.environment is not stream2.environment:
+            raise GraphError("connect: the streams belong to different environments; build them from one.")
+        self.stream1 = stream1
+        self.stream2 = stream2
+
+    def key_by(
+        self, key_selector1: KeyOrField, key_selector2: KeyOrField, key_type: TypeInformation | None = None
+    ) -> ConnectedStreams:
+        """Send elements of either stream to the subtask of their key; equal keys of both meet there."""
+        return ConnectedStreams(
+            self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
+        )
+
+    def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> DataStream:
+        """Replace each element by what `map1` or `map2` returns for it."""
+        check_function("map", func, CoMapFunction, takes_callable=False)
+        return self._then("Co-Map", operators.CoMapOperator(func, self._is_keyed()), "map", output_type)
+
+    def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> DataStream:
+        """Replace each element by any number of elements that `flat_map1` or `flat_map2` gives for it."""
+        check_function("flat_map", func, CoFlatMapFunction, takes_callable=False)
+        return self._then("Co-Flat Map", operators.CoFlatMapOperator(func, self._is_keyed()), "flat_map", output_type)
+
+    def process(
+        self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """Apply a process function to both streams: any output, side outputs; keyed, also state and timers."""
+        if self._is_keyed():
+            # Flink runs a CoProcessFunction on keyed streams too, where it may use keyed state.
+            if not isinstance(func, CoProcessFunction):
+                check_function("process", func, KeyedCoProcessFunction, takes_callable=False)
+            return self._then("Keyed Co-Process", operators.KeyedCoProcessOperator(func), "process", output_type)
+        if isinstance(func, KeyedCoProcessFunction):
+            raise GraphError(
+                "process: a KeyedCoProcessFunction needs both streams keyed; call key_by() on each of them, or "
+                "key_by(selector1, selector2) on the connected streams."
+            )
+        check_function("process", func, CoProcessFunction, takes_callable=False)
+        return self._then("Co-Process", operators.CoProcessOperator(func), "process", output_type)
+
+    def _is_keyed(self) -> bool:
+        return self.stream1.is_keyed and self.stream2.is_keyed
+
+    def _then(self, name: str, operator: Any, method: str, output_type: TypeInformation | None) -> DataStream:
+        edges = self.stream1.edges_into(0) + self.stream2.edges_into(1)
+        declared = check_type(method, "output_type", output_type)
+        return add_operator(self.stream1.environment, name, operator, edges, declared)

@@ -1,0 +1,179 @@
+"""The stages of window joins and co-groups of two streams; own the checks, and leave windows to the window operator."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, ClassVar, Self
+
+from penstock.common.time import Duration, Time
+from penstock.common.typeinfo import TypeInformation
+from penstock.datastream.arguments import check_function, check_type
+from penstock.datastream.data_stream import DataStream, add_operator
+from penstock.datastream.functions import KeySelector, WindowFunction
+from penstock.datastream.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction
+from penstock.datastream.keyed_stream import KeyedStream
+from penstock.datastream.selectors import Field, make_key_selector
+from penstock.datastream.window import Evictor, Trigger, WindowAssigner
+from penstock.datastream.windowed_stream import WindowedStream
+from penstock.errors import GraphError
+from penstock.graph.nodes import FORWARD
+from penstock.runtime import operators
+from penstock.runtime.operators import window_join
+
+__all__ = ["CoGroupedStreams", "EqualTo", "JoinedStreams", "JoinedWindows", "Where"]
+
+Selector = Callable[[Any], Any] | KeySelector | Field | list[Any] | tuple[Any, ...]
+
+
+class _TwoStreams(ABC):
+    """Two streams that are to meet in windows; goes on with `where(...)`."""
+
+    method: ClassVar[str]
+    title: ClassVar[str]
+
+    def __init__(self, first: DataStream, second: DataStream) -> None:
+        """Made by `DataStream.join` and `DataStream.co_group`."""
+        if not isinstance(second, DataStream):
+            raise GraphError(f"{self.method}: expected a DataStream, got {second!r}.")
+        if first.environment is not second.environment:
+            raise GraphError(f"{self.method}: the streams belong to different environments; build them from one.")
+        self.first = first
+        self.second = second
+
+    def where(self, key_selector: Selector, key_type: TypeInformation | None = None) -> Where:
+        """Say what the key of an element of the first stream is; goes on with `equal_to(...)`."""
+        return Where(self, make_key_selector(key_selector, "where"), check_type("where", "key_type", key_type))
+
+    @abstractmethod
+    def evaluation(self, function: Any) -> WindowFunction[Any, Any, Any, Any]:
+        """The window function that calls what the user gave to `apply`."""
+
+
+class JoinedStreams(_TwoStreams):
+    """A join in windows: the function sees each pair of elements of one key and window, one of each stream."""
+
+    method = "join"
+    title = "Join"
+
+    def evaluation(self, function: Any) -> WindowFunction[Any, Any, Any, Any]:
+        """Call the function with each pair."""
+        if not isinstance(function, FlatJoinFunction):
+            check_function("apply", function, JoinFunction)
+        return window_join.join_evaluation(function)
+
+
+class CoGroupedStreams(_TwoStreams):
+    """A co-group in windows: the function sees all elements of one key and window, a list for each stream."""
+
+    method = "co_group"
+    title = "CoGroup"
+
+    def evaluation(self, function: Any) -> WindowFunction[Any, Any, Any, Any]:
+        """Call the function with two lists."""
+        check_function("apply", function, CoGroupFunction)
+        return window_join.CoGroupEvaluation(function)
+
+
+@dataclass(frozen=True)
+class Where:
+    """Two streams and the key of the first one; goes on with `equal_to(...)`."""
+
+    streams: _TwoStreams
+    key_selector: Callable[[Any], Any]
+    key_type: TypeInformation | None
+
+    def equal_to(self, key_selector: Selector, key_type: TypeInformation | None = None) -> EqualTo:
+        """Say what the key of an element of the second stream is; goes on with `window(...)`."""
+        declared = check_type("equal_to", "key_type", key_type)
+        if None not in (self.key_type, declared) and self.key_type != declared:
+            raise GraphError(
+                f"equal_to: the keys are of different types, {self.key_type!r} in where() and {declared!r} here; "
+                "select keys of one type."
+            )
+        return EqualTo(self, make_key_selector(key_selector, "equal_to"), declared)
+
+
+@dataclass(frozen=True)
+class EqualTo:
+    """Two streams and their keys; goes on with `window(...)`."""
+
+    where: Where
+    key_selector: Callable[[Any], Any]
+    key_type: TypeInformation | None
+
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> JoinedWindows:
+        """Let elements of one key meet in windows."""
+        return JoinedWindows(self, window_assigner)
+
+
+class JoinedWindows:
+    """Two streams in common windows; ends with `apply(...)`. Trigger and evictor see the elements of both streams."""
+
+    def __init__(self, keyed: EqualTo, window_assigner: WindowAssigner[Any, Any]) -> None:
+        """Made by `EqualTo.window`."""
+        if not isinstance(window_assigner, WindowAssigner):
+            raise GraphError(
+                "window: expected a WindowAssigner such as TumblingEventTimeWindows.of(Time.minutes(1)), "
+                f"got {window_assigner!r}."
+            )
+        self._keyed = keyed
+        self._assigner = window_assigner
+        self._settings: list[Callable[[WindowedStream], Any]] = []
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> Self:
+        """Fire windows when this trigger says so, instead of the assigner's own."""
+        if not isinstance(trigger, Trigger):
+            raise GraphError(f"trigger: expected a Trigger such as CountTrigger.of(100), got {trigger!r}.")
+        return self._set(lambda windows: windows.trigger(window_join.trigger_of_tagged(trigger)))
+
+    def evictor(self, evictor: Evictor[Any, Any]) -> Self:
+        """Let an evictor take elements of both streams out of a window that fires."""
+        if not isinstance(evictor, Evictor):
+            raise GraphError(f"evictor: expected an Evictor such as CountEvictor.of(100), got {evictor!r}.")
+        return self._set(lambda windows: windows.evictor(window_join.evictor_of_tagged(evictor)))
+
+    def allowed_lateness(self, time_ms: int | Duration | Time | timedelta) -> Self:
+        """Keep windows of event time so much longer: a late element then fires its window again."""
+        return self._set(lambda windows: windows.allowed_lateness(time_ms))
+
+    def apply(self, function: Any, output_type: TypeInformation | None = None) -> DataStream:
+        """Evaluate windows.
+
+        After `join`, a JoinFunction, a FlatJoinFunction or a callable of two elements that returns one; after
+        `co_group`, a CoGroupFunction or a callable of two lists that yields or returns results.
+        """
+        streams = self._keyed.where.streams
+        evaluation = streams.evaluation(function)
+        check_type("apply", "output_type", output_type)
+        windows = WindowedStream(self._tagged(), window_join.assigner_of_tagged(self._assigner))
+        for setting in self._settings:
+            setting(windows)
+        result = windows.apply(evaluation, output_type)
+        return result.name(f"{type(self._assigner).__name__}, {streams.title}")
+
+    def _set(self, setting: Callable[[WindowedStream], Any]) -> Self:
+        self._settings.append(setting)
+        return self
+
+    def _tagged(self) -> KeyedStream:
+        """Both streams as one, keyed: each element says which side it is from."""
+        where = self._keyed.where
+        first = _tagged_stream(where.streams.first, window_join.FIRST)
+        second = _tagged_stream(where.streams.second, window_join.SECOND)
+        selector = window_join.TaggedKey((where.key_selector, self._keyed.key_selector))
+        return KeyedStream(first.union(second), selector, where.key_type or self._keyed.key_type)
+
+
+def _tagged_stream(stream: DataStream, side: int) -> DataStream:
+    # However elements are dealt out, they are dealt out by key next: tagging them in the sender's subtasks, as Flink
+    # does, saves an exchange.
+    senders = {edge.source_id for edge in stream.edges}
+    settings: dict[str, Any] = {}
+    if len(senders) == 1:
+        sender = stream.environment.graph.nodes[senders.pop()]
+        settings = {name: getattr(sender, name) for name in ("parallelism", "max_parallelism", "is_single")}
+    operator = operators.MapOperator(window_join.Tag(side), False)
+    return add_operator(stream.environment, f"Tag {side + 1}", operator, stream.edges_with(FORWARD), None, **settings)

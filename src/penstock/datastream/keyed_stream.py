@@ -1,0 +1,94 @@
+"""The keyed stream: what can be done once elements are dealt out by key; the graph is all it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock.common.typeinfo import TypeInformation
+from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
+from penstock.datastream.arguments import check_function, check_type
+from penstock.datastream.data_stream import DataStream
+from penstock.datastream.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
+from penstock.datastream.selectors import Field, KeyAndValue, check_field
+from penstock.errors import GraphError
+from penstock.graph.nodes import Exchange, Partitioning
+from penstock.runtime import operators
+
+if TYPE_CHECKING:
+    from penstock.datastream.interval_join import IntervalJoin
+    from penstock.datastream.window import WindowAssigner
+    from penstock.datastream.windowed_stream import WindowedStream
+
+
+class KeyedStream(DataStream):
+    """A stream whose elements go to the subtask of their key, where state and timers belong to the key."""
+
+    is_keyed = True
+
+    def __init__(
+        self, stream: DataStream, key_selector: Callable[[Any], Any], key_type: TypeInformation | None = None
+    ) -> None:
+        """Made by `DataStream.key_by`."""
+        keyed = Partitioning(Exchange.KEYED, key_selector, key_type=key_type)
+        super().__init__(stream.environment, stream.edges_with(keyed), made_by="key_by", output_type=stream.output_type)
+        self.key_selector = key_selector
+
+    def process(  # type: ignore[override]
+        self, func: KeyedProcessFunction, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """Apply a keyed process function: state and timers of the key, any output, side outputs."""
+        if isinstance(func, ProcessFunction):
+            raise GraphError("process: a keyed stream needs a KeyedProcessFunction; derive from that instead.")
+        check_function("process", func, KeyedProcessFunction, takes_callable=False)
+        declared = check_type("process", "output_type", output_type)
+        return self._then("KEYED PROCESS", operators.KeyedProcessOperator(func), declared)
+
+    def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
+        """Combine each element with what the function returned last for its key, and emit the result."""
+        check_function("reduce", func, ReduceFunction)
+        return self._then("Reduce", operators.ReduceOperator(func), self.output_type)
+
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
+        """Group the elements of each key in windows."""
+        from penstock.datastream.windowed_stream import WindowedStream
+
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Group the elements of each key in windows of `size` elements, a new one every `slide` elements."""
+        from penstock.datastream.windowed_stream import WindowedStream, count_assigner
+
+        return WindowedStream(self, count_assigner("count_window", size, slide))
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Join with elements of another keyed stream whose time is near; goes on with `between(...)`."""
+        from penstock.datastream.interval_join import IntervalJoin
+
+        return IntervalJoin(self, other_stream)
+
+    def sum(self, position_to_sum: Field = 0) -> DataStream:
+        """Rolling sum of a field; other fields are those of the key's first element."""
+        return self._aggregate(RollingSum(check_field("sum", position_to_sum)))
+
+    def min(self, position_to_min: Field = 0) -> DataStream:
+        """Rolling minimum of a field; other fields are those of the key's first element."""
+        return self._aggregate(RollingExtreme(check_field("min", position_to_min)))
+
+    def max(self, position_to_max: Field = 0) -> DataStream:
+        """Rolling maximum of a field; other fields are those of the key's first element."""
+        return self._aggregate(RollingExtreme(check_field("max", position_to_max), largest=True))
+
+    def min_by(self, position_to_min_by: Field = 0) -> DataStream:
+        """Element with the smallest field so far, the first one if there are several."""
+        return self._aggregate(RollingExtremeBy(check_field("min_by", position_to_min_by)))
+
+    def max_by(self, position_to_max_by: Field = 0) -> DataStream:
+        """Element with the largest field so far, the first one if there are several."""
+        return self._aggregate(RollingExtremeBy(check_field("max_by", position_to_max_by), largest=True))
+
+    def _aggregate(self, function: Callable[[Any, Any], Any]) -> DataStream:
+        return self._then("Keyed Aggregation", operators.ReduceOperator(function), self.output_type)
+
+    def _to_collect(self) -> DataStream:
+        return self._then("Key and Value", operators.MapOperator(KeyAndValue(self.key_selector), False), None)

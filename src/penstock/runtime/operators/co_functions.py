@@ -1,0 +1,57 @@
+"""Functions of two connected streams: map, flat_map and process, plain and keyed.
+
+Owns what is done with the second input; the first one, timers and contexts are those of operators with one input.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.runtime.callables import with_collector
+from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
+from penstock.runtime.operators.stateless import FlatMapOperator, MapOperator
+from penstock.runtime.rows import Timestamps
+
+
+class CoMapOperator(MapOperator):
+    """One result for each record of either stream; as in Java's Flink, None is a result like any other."""
+
+    method = "map1"
+
+    def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Map a block of the second stream."""
+        self.output.emit(self.results(values, keys, self.function.map2), timestamps)
+
+
+class CoFlatMapOperator(FlatMapOperator):
+    """Any number of results for each record of either stream."""
+
+    method = "flat_map1"
+
+    def open(self) -> None:
+        """Open the function and see which style its second method has."""
+        super().open()
+        self._call_second = with_collector(self.function.flat_map2, 1, self._collector)
+
+    def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Flat-map a block of the second stream."""
+        self._flat_map_each("flat_map2", self._call_second, values, timestamps, keys)
+
+
+class CoProcessOperator(ProcessOperator):
+    """A process function on two streams that are not both keyed."""
+
+    method = "process_element1"
+
+    def open(self) -> None:
+        """Open the function and see which style its second method has."""
+        super().open()
+        self._process_second = self._bound("process_element2")
+
+    def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Call process_element2 for each record."""
+        self._process_each("process_element2", self._process_second, values, timestamps, keys)
+
+
+class KeyedCoProcessOperator(CoProcessOperator, KeyedProcessOperator):
+    """A process function on two keyed streams, whose records of one key share state and timers of both kinds."""

@@ -1,0 +1,361 @@
+"""State of a subtask that belongs to no key: lists, union lists and broadcast maps; how they are dealt out anew.
+
+Owns the objects while a batch runs, their bytes at its end and the rule of rescaling; who keeps the bytes, and when the
+functions that use the state are called, is the runtime's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from penstock.errors import StateError
+from penstock.state.values import dump_value, is_frozen, load_value
+
+LIST, UNION, BROADCAST = "list", "union list", "broadcast"
+
+Saved = dict[str, tuple[str, Any]]
+"""States of one subtask as bytes, by name: kind, and a list of encoded elements or one encoded map."""
+
+
+class OperatorListState:
+    """A list of a subtask; `kind` says how it is dealt out when the parallelism changes.
+
+    Each element is encoded by itself, so that elements can be dealt out without loading the user's classes.
+    """
+
+    def __init__(self, name: str, kind: str) -> None:
+        """Make an empty list."""
+        self.name = name
+        self.kind = kind
+        self._encoded: list[bytes] = []
+        self._values: list[Any] | None = []
+        self._is_frozen = True
+
+    def add(self, value: Any) -> None:
+        """Append one element."""
+        self._elements().append(value)
+        self._is_frozen = self._is_frozen and is_frozen(value)
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        """Append several elements."""
+        for value in values:
+            self.add(value)
+
+    def update(self, values: Iterable[Any]) -> None:
+        """Replace the list."""
+        self._values = list(values)
+        self._is_frozen = all(map(is_frozen, self._values))
+        self._encoded = []
+
+    def clear(self) -> None:
+        """Empty the list."""
+        self.update(())
+
+    def get(self) -> list[Any]:
+        """Return the elements; changing the list returned changes nothing, changing its elements does."""
+        return list(self._elements())
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the elements."""
+        return iter(self.get())
+
+    def save(self) -> tuple[str, list[bytes]]:
+        """Return the kind and the bytes of the elements."""
+        if self._values is not None:
+            # What can be changed in place may have been: such lists are encoded as a whole, others where they grew.
+            kept = self._encoded if self._is_frozen else []
+            self._encoded = kept + [dump_value(value, self.name) for value in self._values[len(kept) :]]
+        return self.kind, self._encoded
+
+    def load(self, encoded: list[bytes]) -> None:
+        """Hold what was saved."""
+        self._encoded = encoded
+        self._values = None
+
+    def reset(self) -> None:
+        """Hold nothing, as at the very first."""
+        self.update(())
+
+    def _elements(self) -> list[Any]:
+        if self._values is None:
+            self._values = [load_value(data, self.name) for data in self._encoded]
+            self._is_frozen = all(map(is_frozen, self._values))
+        return self._values
+
+
+class OperatorBroadcastState:
+    """A map that every subtask has a copy of; encoded again only after batches in which it may have changed.
+
+    An object that was got here may be changed in place, in the batch that got it.
+    """
+
+    kind = BROADCAST
+
+    def __init__(self, name: str) -> None:
+        """Make an empty map."""
+        self.name = name
+        self.entries: dict[Any, Any] = {}  # one dict for good: read-only views hold its methods
+        self._data = b""
+        self._is_changed = True
+        self._was_read = False
+
+    def get(self, key: Any) -> Any:
+        """Return the value of a key, or None."""
+        self._was_read = True
+        return self.entries.get(key)
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a key."""
+        self._is_changed = True
+        self.entries[key] = value
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        """Set several values."""
+        self._is_changed = True
+        self.entries.update(dict_value)
+
+    def remove(self, key: Any) -> None:
+        """Forget a key, there or not."""
+        self._is_changed = True
+        self.entries.pop(key, None)
+
+    def contains(self, key: Any) -> bool:
+        """Return whether the key has a value."""
+        return key in self.entries
+
+    def items(self) -> list[tuple[Any, Any]]:
+        """Return keys and values; the map may be changed meanwhile."""
+        self._was_read = True
+        return list(self.entries.items())
+
+    def keys(self) -> list[Any]:
+        """Return the keys; the map may be changed meanwhile."""
+        return list(self.entries)
+
+    def values(self) -> list[Any]:
+        """Return the values; the map may be changed meanwhile."""
+        self._was_read = True
+        return list(self.entries.values())
+
+    def is_empty(self) -> bool:
+        """Return whether there is no entry."""
+        return not self.entries
+
+    def clear(self) -> None:
+        """Forget all keys."""
+        self._is_changed = True
+        self.entries.clear()
+
+    __getitem__ = get
+    __setitem__ = put
+    __delitem__ = remove
+    __contains__ = contains
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the keys; the map may be changed meanwhile."""
+        return iter(self.keys())
+
+    def save(self) -> tuple[str, bytes]:
+        """Return the kind and the bytes of the map."""
+        if self._is_changed or (self._was_read and not all(map(is_frozen, self.entries.values()))):
+            self._data = dump_value(self.entries, self.name)
+        self._is_changed = self._was_read = False
+        return BROADCAST, self._data
+
+    def load(self, data: bytes) -> None:
+        """Hold what was saved; a map that has not changed since this process had it last is not decoded again."""
+        if self._is_changed or self._was_read or data != self._data:
+            self.entries.clear()
+            self.entries.update(load_value(data, self.name))
+            self._data = data
+        self._is_changed = self._was_read = False
+
+    def reset(self) -> None:
+        """Hold nothing, as at the very first."""
+        self.clear()
+
+
+class ReadOnlyBroadcastView:
+    """A broadcast state as the data side sees it; reads are those of the dict itself."""
+
+    __slots__ = ("_name", "contains", "get", "items", "keys", "values")
+
+    def __init__(self, state: OperatorBroadcastState) -> None:
+        """View a state."""
+        entries = state.entries
+        self._name = state.name
+        self.get = entries.get
+        self.contains = entries.__contains__
+        self.items = entries.items
+        self.keys = entries.keys
+        self.values = entries.values
+
+    def is_empty(self) -> bool:
+        """Return whether there is no entry."""
+        return not self.keys()
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return the value of a key, or None."""
+        return self.get(key)
+
+    def __contains__(self, key: Any) -> bool:
+        """Return whether the key has a value."""
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the keys."""
+        return iter(self.keys())
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise StateError(
+            f"broadcast state {self._name!r} may only be read on this side: a change here would be seen by one subtask "
+            "and not by the others; change it in process_broadcast_element, which every subtask calls."
+        )
+
+    put = put_all = update = remove = clear = __setitem__ = __delitem__ = _refuse
+
+
+OperatorState = OperatorListState | OperatorBroadcastState
+
+
+class OperatorStateBackend:
+    """The states of one operator in one subtask that belong to no key, by name."""
+
+    def __init__(self) -> None:
+        """Make a backend without states."""
+        self._states: dict[str, OperatorState] = {}
+        self._saved: Saved = {}
+
+    def list_state(self, name: str, kind: str = LIST) -> OperatorListState:
+        """Return the list of a name; `kind` is LIST or UNION."""
+        found = self._known(name, kind)
+        if found is None:
+            found = self._register(OperatorListState(name, kind))
+        assert isinstance(found, OperatorListState)
+        return found
+
+    def broadcast_state(self, name: str) -> OperatorBroadcastState:
+        """Return the map of a name."""
+        found = self._known(name, BROADCAST)
+        if found is None:
+            found = self._register(OperatorBroadcastState(name))
+        assert isinstance(found, OperatorBroadcastState)
+        return found
+
+    def save(self) -> Saved:
+        """Return all states as bytes; those that nobody has asked for are handed on as they came."""
+        self._saved = {**self._saved, **{name: state.save() for name, state in self._states.items()}}
+        return self._saved
+
+    def restore(self, saved: Saved) -> None:
+        """Hold what was saved, and nothing else."""
+        self._saved = saved
+        for state in self._states.values():
+            self._load(state)
+
+    def _known(self, name: str, kind: str) -> OperatorState | None:
+        found = self._states.get(name)
+        if found is not None and found.kind != kind:
+            raise StateError(f"State {name!r} is {found.kind} state already: give the {kind} state another name.")
+        return found
+
+    def _register(self, state: OperatorState) -> OperatorState:
+        self._load(state)
+        self._states[state.name] = state
+        return state
+
+    def _load(self, state: OperatorState) -> None:
+        saved = self._saved.get(state.name)
+        if saved is None:
+            state.reset()
+            return
+        kind, content = saved
+        if kind != state.kind:
+            raise StateError(
+                f"State {state.name!r} is {state.kind} state in the program but {kind} state in the checkpoint: "
+                "give the new state another name."
+            )
+        state.load(content)
+
+
+@dataclass(frozen=True)
+class OperatorSnapshot:
+    """What an operator with such states hands to its next batch: its own part, the states, and who made it."""
+
+    own: Any
+    states: Saved = field(default_factory=dict)
+    version: int = -1
+    attempt: str = ""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it without classes of ours: checkpoints outlive them."""
+        return {_MARK: 1, "own": self.own, "states": self.states, "made": (self.version, self.attempt)}
+
+    @staticmethod
+    def from_plain(plain: Any) -> OperatorSnapshot | None:
+        """Return what `to_plain` gave; None for the snapshot of an operator without such states."""
+        if not isinstance(plain, dict) or _MARK not in plain:
+            return None
+        return OperatorSnapshot(plain["own"], plain["states"], *plain["made"])
+
+
+_MARK = "penstock operator state"
+
+
+def rescaled(plain: Sequence[Any], parallelism: int, own_of: int = 0) -> list[Any]:
+    """Deal out an operator's snapshots, one of each old subtask, to another number of subtasks.
+
+    What is the operator's own cannot be divided: all get that of the old subtask `own_of`.
+    """
+    found = [OperatorSnapshot.from_plain(each) for each in plain]
+    known = [each for each in found if each is not None]
+    if not known:
+        return [plain[own_of]] * parallelism
+    own = found[own_of]
+    version = max(each.version for each in known)
+    states = deal_out([{} if each is None else each.states for each in found], parallelism)
+    return [OperatorSnapshot(plain[own_of] if own is None else own.own, each, version).to_plain() for each in states]
+
+
+def deal_out(saved: Sequence[Saved], parallelism: int) -> list[Saved]:
+    """Deal out the states of all old subtasks to the new ones, by Flink's rules.
+
+    A list: its elements of all subtasks in a row, cut in pieces of nearly equal length; the longer pieces start where
+    those of the list before stopped. A union list: all elements to all. Broadcast: copies in turn.
+    """
+    dealt: list[Saved] = [{} for _ in range(parallelism)]
+    first = 0
+    for name, kind in _kinds(saved).items():
+        parts = [states[name][1] if name in states else [] for states in saved]
+        if kind == BROADCAST:
+            shares: list[Any] = [saved[new % len(saved)].get(name, (kind, None))[1] for new in range(parallelism)]
+        elif kind == UNION:
+            shares = [[element for part in parts for element in part]] * parallelism
+        elif len(saved) == parallelism:  # as in Flink, lists stay where they are if nothing forces them to move
+            shares = parts
+        else:
+            elements = [element for part in parts for element in part]
+            shares = _pieces(elements, parallelism, first)
+            first = (first + len(elements)) % parallelism
+        for states, share in zip(dealt, shares, strict=True):
+            if share is not None:
+                states[name] = kind, share
+    return dealt
+
+
+def _kinds(saved: Sequence[Saved]) -> dict[str, str]:
+    return {name: kind for states in reversed(saved) for name, (kind, _) in states.items()}
+
+
+def _pieces(elements: list[bytes], parallelism: int, first: int) -> list[list[bytes]]:
+    """Contiguous pieces of nearly equal length; the first piece, one of the longest, goes to subtask `first`."""
+    length, longer = divmod(len(elements), parallelism)
+    pieces: list[list[bytes]] = [[] for _ in range(parallelism)]
+    start = 0
+    for turn in range(parallelism):
+        stop = start + length + (turn < longer)
+        pieces[(first + turn) % parallelism] = elements[start:stop]
+        start = stop
+    return pieces
