@@ -66,7 +66,7 @@ def cluster_settings(group: ProcessGroup) -> dict[str, str]:
         "spark.executor.cores": "1",
         "spark.executor.memory": "600m",
         "spark.executor.extraJavaOptions": f"-Djava.io.tmpdir={group.scratch} {QUICK_JAVA}",
-        "penstock.batch.max-records": "150",
+        "penstock.batch.max-records": "225",
     }
 
 

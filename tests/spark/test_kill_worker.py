@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.spark.jobs import outcome
+from tests.spark.jobs import counting, outcome, rules, sessions
 from tests.spark.jobs.counters import Order
 from tests.spark.processes import ProcessGroup, Program, kill, process_group, spark_settings
 
@@ -18,7 +18,21 @@ MASTER = "local[2,8]"
 
 def settings_for(group: ProcessGroup, count: int) -> dict[str, str]:
     """However slow the machine is: batches enough for every death to come."""
-    return {**spark_settings(group), "penstock.batch.max-records": str(count // 12)}
+    # Each of the three splits may give a third of it; that of the rules does not.
+    return {**spark_settings(group), "penstock.batch.max-records": str(count // 8)}
+
+
+def deadly_numbers(chance: random.Random, count: int, each: int) -> dict[str, list[int]]:
+    """So many records, rules, and sessions that fire: with a record in time, or again with one that is late."""
+    early = range(count // 2)
+    lags = {number: sessions.lag(counting.event(number)) for number in early}
+    late = [number for number, lag in lags.items() if lag > sessions.LATENESS_MS // 2]
+    in_time = [number for number, lag in lags.items() if not lag]
+    return {
+        "record": chance.sample(early, each),
+        "firing": [*chance.sample(in_time, each // 2), *chance.sample(late, each - each // 2)],
+        "rule": chance.sample(range(1, rules.rule_count(count)), each // 2),
+    }
 
 
 def run_with_dying_workers(folder: Path, seed: int, *, count: int, rate: float, deadly: int, kills: int) -> None:
@@ -31,7 +45,7 @@ def run_with_dying_workers(folder: Path, seed: int, *, count: int, rate: float, 
             rate,
             master=MASTER,
             worker_deaths={"staged": 1, "stored": 2},
-            deadly_records=tuple(sorted(chance.sample(range(count // 2), deadly))),
+            deadly=deadly_numbers(chance, count, deadly),
             settings=settings_for(group, count),
         )
         program = group.start(order.arguments(), "job")
@@ -41,8 +55,8 @@ def run_with_dying_workers(folder: Path, seed: int, *, count: int, rate: float, 
         group.await_end()
     outcome.assert_exact(folder, count)
     assert outcome.restarts(folder) == 0
-    by_record = [f"record-{number}" for number in order.deadly_records]
-    assert outcome.deaths(folder) == sorted([*by_record, "staged-0", "staged-1", "stored-0", "stored-1"])
+    by_number = [f"{kind}-{number}" for kind, numbers in order.deadly.items() for number in numbers]
+    assert outcome.deaths(folder) == sorted([*by_number, "staged-0", "staged-1", "stored-0", "stored-1"])
 
 
 def _kill_a_worker(program: Program, folder: Path, chance: random.Random) -> None:

@@ -15,6 +15,7 @@ KEYS = 48
 PERIOD_MS = 1_000
 DISORDER_MS = 60
 MILESTONE = 5
+END_MS = 1 << 50  # after all records: what a timer set for it does is done when all input has ended
 
 Event = tuple[int, int, int, int]
 

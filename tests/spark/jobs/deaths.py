@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -48,6 +49,20 @@ def claim(folder: str, name: str) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+class Trap:
+    """Kills the worker that first meets one of some numbers; `kind` says what they number."""
+
+    def __init__(self, kind: str, numbers: Iterable[int], notes: str) -> None:
+        self._kind = kind
+        self._numbers = frozenset(numbers)
+        self._notes = notes
+
+    def step_on(self, number: int) -> None:
+        """Die, if it is one of them and nobody has died of it."""
+        if number in self._numbers and claim(self._notes, f"died-{self._kind}-{number}"):
+            die()
 
 
 class _Countdown:
