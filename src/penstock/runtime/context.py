@@ -100,10 +100,4 @@ class OperatorRuntimeContext(RuntimeContext):
                 f"operator {self._context.name!r} asks for keyed state {descriptor.get_name()!r}, but its stream is "
                 "not keyed: call key_by(...) before it"
             )
-        ttl = getattr(descriptor, "ttl_config", None)
-        if ttl is not None and ttl.is_enabled():
-            raise StateError(
-                f"state {descriptor.get_name()!r} of operator {self._context.name!r} has a time-to-live, which is not "
-                "supported yet: clear the state with a timer instead"
-            )
         return self._context.backend

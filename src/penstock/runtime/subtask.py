@@ -86,12 +86,17 @@ class Subtask:
         self._told: dict[str, dict[str, float]] = {}
         self._contexts = [self._context(index, settings) for index in range(len(vertex.operators))]
         self._operators: list[StreamOperator] = [chained.operator for chained in vertex.operators]
+        self._to_close = list(self._operators)
         self._connect()
 
     @property
     def head(self) -> StreamOperator:
         """The first operator of the chain."""
         return self._operators[0]
+
+    def declared_states(self) -> dict[str, dict[str, str]]:
+        """Names and kinds of the keyed states that functions asked for when they were opened, by operator uid."""
+        return {context.uid: context.backend.kinds() for context in self._contexts if context.backend is not None}
 
     def _keep(self, row: ExchangeRow) -> None:
         self._rows.append(row)
@@ -100,7 +105,7 @@ class Subtask:
         chained = self.vertex.operators[index]
         backend = timers = None
         if chained.operator.is_keyed:
-            backend = KeyedStateBackend(self.vertex.max_parallelism, operator_index=index)
+            backend = KeyedStateBackend(self.vertex.max_parallelism, operator_index=index, clock=self._clock)
             timers = InternalTimers(backend)
         return OperatorContext(
             job_id=settings.job_id,
@@ -277,9 +282,9 @@ class Subtask:
     def _commit_state(self) -> Any:
         if self._state is None:
             return self._entry.state
-        for context in self._contexts:
+        for operator, context in zip(self._operators, self._contexts, strict=True):
             if context.backend is not None:
-                context.backend.flush()
+                context.backend.end_batch(operator.records_in)
                 context.backend.unbind()
         state, self._state = self._state, None
         return state.commit()
@@ -323,6 +328,6 @@ class Subtask:
             operator.abort()
 
     def close(self) -> None:
-        """Close user functions."""
-        for operator in self._operators:
-            operator.close()
+        """Close user functions, each once; called again after one raised, it goes on with the next."""
+        while self._to_close:
+            self._to_close.pop(0).close()

@@ -5,7 +5,7 @@ the caller, who binds one for each batch. Rows (op: 2 bytes, numbers big-endian)
 
     meta        00 op 's' name              -> kind (1) state id (4)
                 00 op 'e'                   -> last epoch that list rows were written in (8)
-    keyed       01 op group (2) state id (4) key namespace suffix
+    keyed       01 op group (2) state id (4) key namespace suffix    -> bytes of the object; see `penstock.state.ttl`
     timers      02 op ...                   see `penstock.state.timers`
 
 A state's id is a hash of its name, the same in every subtask, so that rows can be dealt out anew.
@@ -16,7 +16,8 @@ state, the encoded map key for map state, and epoch (8) counter (4) for list sta
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from penstock.errors import StateError
@@ -26,6 +27,9 @@ from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
 from penstock.state.slots import PLAIN_TYPES, code_of, slot_of
 from penstock.state.store import OrderedStore
+from penstock.state.ttl import time_to_live_of
+from penstock.state.ttl_states import EXPIRING
+from penstock.state.ttl_sweep import Sweep
 from penstock.state.value_states import KeyedAggregatingState, KeyedReducingState, KeyedValueState
 
 VOID_NAMESPACE = b""
@@ -33,7 +37,8 @@ _VOID_CODE = encode_key(VOID_NAMESPACE)
 _META = b"\x00"
 _KEYED = b"\x01"
 _HEAD_BYTES = 9  # up to the key: row type, operator, group, state id
-_KINDS = ("value", "list", "map", "reducing", "aggregating")
+STATE_KINDS = ("value", "list", "map", "reducing", "aggregating")
+"""Kinds of state, in the order of the numbers that stand for them on disk."""
 
 KeyedState = KeyedValueState | KeyedListState | KeyedMapState | KeyedReducingState | KeyedAggregatingState
 S = TypeVar("S", KeyedValueState, KeyedListState, KeyedMapState, KeyedReducingState, KeyedAggregatingState)
@@ -69,6 +74,7 @@ class KeyedStateBackend:
 
     __slots__ = (
         "_cache_limit",
+        "_clock",
         "_counter",
         "_encoded",
         "_epoch",
@@ -76,19 +82,32 @@ class KeyedStateBackend:
         "_head",
         "_ids",
         "_key",
+        "_last_namespace",
         "_max_parallelism",
         "_operator",
         "_parts",
         "_states",
         "_store",
+        "_sweeps",
+        "_version",
         "cached",
         "key_slot",
         "namespace",
         "slot",
     )
 
-    def __init__(self, max_parallelism: int, cache_limit: int = 100_000, *, operator_index: int = 0) -> None:
-        """Make the backend of operator number `operator_index` in its vertex; rows of two numbers never meet."""
+    def __init__(
+        self,
+        max_parallelism: int,
+        cache_limit: int = 300_000,
+        *,
+        operator_index: int = 0,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        """Make the backend of operator number `operator_index` in its vertex; rows of two numbers never meet.
+
+        `clock` gives processing time in milliseconds; only state with a time to live needs it.
+        """
         check_parallelism(1, max_parallelism)
         self._max_parallelism = max_parallelism
         self._cache_limit = cache_limit
@@ -96,12 +115,16 @@ class KeyedStateBackend:
         self._head = _KEYED + self._operator
         self._states: dict[str, KeyedState] = {}
         self._parts: list[CachedPart] = []
+        self._clock = clock
+        self._sweeps: dict[str, Sweep] = {}
+        self._version = -1
         self._store: OrderedStore | None = None
         self._ids: dict[str, tuple[str, bytes]] = {}
         self._encoded: dict[Hashable, tuple[bytes, bytes]] = {}
         self._epoch = 0
         self._epoch_written = False
         self._counter = 0
+        self._last_namespace = VOID_NAMESPACE, _VOID_CODE
         self._key: Any = _NO_KEY
         self.cached = 0
         self.key_slot: Hashable = _NO_KEY
@@ -120,6 +143,7 @@ class KeyedStateBackend:
         for name, state in self._states.items():
             self._check_kind(name, state.kind)
         self._start_epoch(store, version)
+        self._start_sweeps(version)
         for part in self._parts:
             part.bind()
 
@@ -127,6 +151,14 @@ class KeyedStateBackend:
         """Write everything that changed to the store and empty the caches."""
         self.write()
         self._forget()
+
+    def end_batch(self, records: int) -> None:
+        """Flush, and remove what is expired among rows whose turn it is: the more, the more records came in."""
+        self.flush()
+        for name, sweep in self._sweeps.items():
+            if name in self._ids and self._clock is not None:
+                walk_from = partial(self._rows_of_state, self._ids[name][1])
+                sweep.run(self.store, walk_from, self._clock(), version=self._version, records=records)
 
     def write(self) -> None:
         """Write everything that changed to the store; the caches stay."""
@@ -215,6 +247,10 @@ class KeyedStateBackend:
             raise StateError(f"There is no state {name!r}; states of this operator: {known}.")
         return found
 
+    def kinds(self) -> dict[str, str]:
+        """Return the kind of each state that was asked for, by name."""
+        return {name: state.kind for name, state in self._states.items()}
+
     def keys(self, state_name: str, namespace: bytes = VOID_NAMESPACE) -> Iterator[Any]:
         """Iterate over all keys that have something in a state; the state may be changed meanwhile.
 
@@ -225,7 +261,9 @@ class KeyedStateBackend:
         if not state_id:
             return
         last = None
-        for row in self._rows_of_state(state_id):
+        for row, data in self._rows_of_state(state_id):
+            if data is None:
+                continue
             key, end = read_key(row, _HEAD_BYTES)
             found, end = read_key(row, end)
             if found == namespace and row[:end] != last:
@@ -252,7 +290,11 @@ class KeyedStateBackend:
         namespace = _VOID_CODE
         if type(slot) is tuple and slot and slot[0] is _SCOPE:
             _, slot, scope = slot
-            namespace = encode_key(scope)
+            # Windows are worked on one after the other, each for many keys.
+            last, namespace = self._last_namespace
+            if scope != last:
+                namespace = encode_key(scope)
+                self._last_namespace = scope, namespace
         group, code = self.encoded(slot)
         entry = self._ids.get(state_name)
         return self._head + group + (self._new_id(state_name) if entry is None else entry[1]) + code + namespace
@@ -293,10 +335,21 @@ class KeyedStateBackend:
         state = self._states.get(name)
         if state is None:
             self._check_kind(name, cls.kind)
-            state = self._states[name] = cls(self, name, *functions)
+            state = self._states[name] = self._new_state(descriptor, cls, *functions)
             self.attach(state)
         if not isinstance(state, cls):
             raise StateError(f"State {name!r} is {state.kind} state already: give the {cls.kind} state another name.")
+        return state
+
+    def _new_state(self, descriptor: Any, cls: type[S], *functions: Any) -> S:
+        name = descriptor.get_name()
+        life = time_to_live_of(descriptor)
+        if life is None:
+            return cls(self, name, *functions)
+        if self._clock is None:
+            raise StateError(f"State {name!r} has a time-to-live, but there is no clock: give the backend one.")
+        self._sweeps[name] = Sweep(life)
+        state: S = EXPIRING[cls.kind](life, self._clock, self, name, *functions)
         return state
 
     def _check_kind(self, name: str, kind: str) -> None:
@@ -307,23 +360,26 @@ class KeyedStateBackend:
                 "give the new state another name."
             )
 
-    def _rows_of_state(self, state_id: bytes) -> Iterator[bytes]:
-        group = 0
-        while group < self._max_parallelism:
-            prefix = self._head + group.to_bytes(2, "big") + state_id
-            for row, _ in self.store.range(prefix, self._head + b"\xff\xff"):
-                if not row.startswith(prefix):
-                    # Empty groups are many: go straight to the next group that has any row.
-                    group = max(group + 1, int.from_bytes(row[3:5], "big"))
+    def _rows_of_state(self, state_id: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes | None]]:
+        """Give the rows of a state from `start` on, and rows of others that are met on the way without their value."""
+        start = start or self._head
+        while True:
+            for row, data in self.store.range(start, self._head + b"\xff\xff"):
+                held_id = row[5:_HEAD_BYTES]
+                if held_id != state_id:
+                    yield row, None
+                    # Rows of other states may be many: go straight to the next group where this one can be.
+                    group = int.from_bytes(row[3:5], "big") + (held_id > state_id)
+                    start = self._head + group.to_bytes(2, "big") + state_id
                     break
-                yield row
+                yield row, data
             else:
                 return
 
     def _read_ids(self, store: OrderedStore) -> dict[str, tuple[str, bytes]]:
         prefix = _META + self._operator + b"s"
         return {
-            row[len(prefix) :].decode("utf-8", "surrogatepass"): (_KINDS[data[0]], data[1:])
+            row[len(prefix) :].decode("utf-8", "surrogatepass"): (STATE_KINDS[data[0]], data[1:])
             for row, data in store.scan(prefix)
         }
 
@@ -334,12 +390,18 @@ class KeyedStateBackend:
                 raise StateError(f"State names {name!r} and {other!r} happen to have one id: rename one of them.")
         kind = self._states[name].kind
         row = _META + self._operator + b"s" + name.encode("utf-8", "surrogatepass")
-        self.store.put(row, bytes([_KINDS.index(kind)]) + state_id)
+        self.store.put(row, bytes([STATE_KINDS.index(kind)]) + state_id)
         self._ids[name] = (kind, state_id)
         return state_id
 
     def _epoch_row(self) -> bytes:
         return _META + self._operator + b"e"
+
+    def _start_sweeps(self, version: int) -> None:
+        if version <= self._version:
+            for sweep in self._sweeps.values():
+                sweep.restart()
+        self._version = version
 
     def _start_epoch(self, store: OrderedStore, version: int) -> None:
         # Versions start anew after a restore from a savepoint; rows of a list must stay in order all the same.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from penstock.state.ttl import list_without_stamps
 from penstock.state.values import dump_value, is_frozen, load_value
 
 if TYPE_CHECKING:
@@ -14,29 +15,32 @@ if TYPE_CHECKING:
 _MAX_ROWS = 16
 
 
-class _Row:
+class ListRow:
     """A row that was read: where it is, its bytes as stored, its elements."""
 
     __slots__ = ("data", "is_frozen", "items", "row")
 
     def __init__(self, row: bytes, data: bytes, items: list[Any]) -> None:
+        """Take a row as it was read or written."""
         self.row = row
         self.data = data
         self.items = items
         self.is_frozen = all(map(is_frozen, items))
 
 
-class _List:
+class CachedList:
     """One cached list: rows if they were read, elements not written yet, whether stored rows are to be removed."""
 
     __slots__ = ("is_replaced", "pending", "rows")
 
     def __init__(self) -> None:
-        self.rows: list[_Row] | None = None
+        """Know nothing of the store yet."""
+        self.rows: list[ListRow] | None = None
         self.pending: list[Any] = []
         self.is_replaced = False
 
     def replace(self, items: list[Any]) -> None:
+        """Let these be all elements, whatever is stored."""
         self.rows = []
         self.pending = items
         self.is_replaced = True
@@ -51,7 +55,7 @@ class KeyedListState:
         """Make the state `name` of a backend."""
         self._backend = backend
         self.name = name
-        self._lists: dict[Hashable, _List] = {}
+        self._lists: dict[Hashable, CachedList] = {}
 
     def add(self, value: Any) -> None:
         """Append one element to the current key's list."""
@@ -121,20 +125,20 @@ class KeyedListState:
         """Drop the cached lists."""
         self._lists.clear()
 
-    def _current(self) -> _List:
+    def _current(self) -> CachedList:
         slot = self._backend.slot
         found = self._lists.get(slot)
         if found is None:
             self._backend.check_key(self.name)
-            found = self._lists[slot] = _List()
+            found = self._lists[slot] = CachedList()
             self._backend.cached += 1
         return found
 
-    def _read(self, slot: Hashable) -> list[_Row]:
+    def _read(self, slot: Hashable) -> list[ListRow]:
         rows = []
         for row, data in self._backend.store.scan(self._backend.row(slot, self.name)):
-            items = load_value(data, self.name)
-            rows.append(_Row(row, data, items))
+            items = self._decode(data)
+            rows.append(ListRow(row, data, items))
             self._backend.cached += len(items)
         if len(rows) <= _MAX_ROWS:
             return rows
@@ -146,16 +150,23 @@ class KeyedListState:
         for row, _ in store.scan(self._backend.row(slot, self.name)):
             store.delete(row)
 
-    def _append_row(self, slot: Hashable, items: list[Any]) -> _Row:
+    def _append_row(self, slot: Hashable, items: list[Any]) -> ListRow:
         row = self._backend.row(slot, self.name) + self._backend.next_list_suffix()
-        data = dump_value(items, self.name)
+        data = self._encode(items)
         self._backend.store.put(row, data)
-        return _Row(row, data, items)
+        return ListRow(row, data, items)
 
-    def _rewrite(self, row: _Row) -> None:
+    def _rewrite(self, row: ListRow) -> None:
         if row.is_frozen:
             return
-        data = dump_value(row.items, self.name)
+        data = self._encode(row.items)
         if data != row.data:
             self._backend.store.put(row.row, data)
             row.data = data
+
+    def _decode(self, data: bytes) -> list[Any]:
+        items: list[Any] = load_value(list_without_stamps(data), self.name)
+        return items
+
+    def _encode(self, items: list[Any]) -> bytes:
+        return dump_value(items, self.name)

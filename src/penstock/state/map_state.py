@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.state.keys import decode_key, keeps_type
 from penstock.state.slots import PLAIN_TYPES, code_of, slot_of, slot_of_code
+from penstock.state.ttl import without_stamp
 from penstock.state.values import dump_value, is_frozen, load_value
 
 if TYPE_CHECKING:
@@ -18,23 +19,27 @@ if TYPE_CHECKING:
 
 _KEY_FOLLOWS = b"\x00"
 Pair = tuple[Any, Any]
+Entry = tuple[Any, ...]
+"""A map key and its value; with a time to live, the last access too."""
 
 
-class _Map:
+class CachedMap:
     """One cached map.
 
-    `pairs` has a pair of map key and value, or None for an entry known to be absent, by slot of the map key. When
+    `pairs` has map key and value, or None for an entry known to be absent, by slot of the map key. When
     `is_complete`, an entry that is not there is absent.
     """
 
     __slots__ = ("changed", "codes", "is_complete", "order", "pairs", "slot", "stored")
 
     def __init__(self, slot: Hashable) -> None:
+        """Know nothing of the map of a slot yet."""
         self.slot = slot
         self.empty(is_complete=False)
 
     def empty(self, *, is_complete: bool) -> None:
-        self.pairs: dict[Hashable, Pair | None] = {}
+        """Forget all entries."""
+        self.pairs: dict[Hashable, Entry | None] = {}
         self.changed: set[Hashable] = set()
         self.stored: dict[Hashable, bytes] = {}  # bytes in the store of values that can be changed in place
         self.codes: dict[Hashable, bytes] = {}
@@ -42,18 +47,21 @@ class _Map:
         self.is_complete = is_complete
 
     def code(self, entry: Hashable) -> bytes:
+        """Return the encoded map key of an entry."""
         code = self.codes.get(entry)
         if code is None:
             code = self.codes[entry] = code_of(entry)
         return code
 
-    def set(self, entry: Hashable, pair: Pair | None) -> None:
+    def set(self, entry: Hashable, pair: Entry | None) -> None:
+        """Set or, by None, remove an entry."""
         if (self.pairs.get(entry) is None) != (pair is None):
             self.order = None
         self.pairs[entry] = pair
         self.changed.add(entry)
 
     def in_order(self) -> list[Hashable]:
+        """Return the entries that are present, ordered by encoded map key."""
         if self.order is None:
             present = [entry for entry, pair in self.pairs.items() if pair is not None]
             self.order = sorted(present, key=self.code)
@@ -73,7 +81,7 @@ class KeyedMapState:
         """Make the state `name` of a backend."""
         self._backend = backend
         self.name = name
-        self._maps: dict[Hashable, _Map] = {}
+        self._maps: dict[Hashable, CachedMap] = {}
 
     def get(self, key: Any) -> Any:
         """Return the value of a map key, or None."""
@@ -161,16 +169,16 @@ class KeyedMapState:
         """Drop the cached maps."""
         self._maps.clear()
 
-    def _current(self) -> _Map:
+    def _current(self) -> CachedMap:
         slot = self._backend.slot
         found = self._maps.get(slot)
         if found is None:
             self._backend.check_key(self.name)
-            found = self._maps[slot] = _Map(slot)
+            found = self._maps[slot] = CachedMap(slot)
             self._backend.cached += 1
         return found
 
-    def _pair(self, key: Any) -> Pair | None:
+    def _pair(self, key: Any) -> Entry | None:
         found = self._current()
         entry = key if type(key) in PLAIN_TYPES else slot_of(key)
         if entry in found.pairs or found.is_complete:
@@ -183,7 +191,7 @@ class KeyedMapState:
             found.order = None
         return pair
 
-    def _complete(self) -> _Map:
+    def _complete(self) -> CachedMap:
         found = self._current()
         if not found.is_complete:
             prefix = self._backend.row(found.slot, self.name)
@@ -198,24 +206,25 @@ class KeyedMapState:
             found.is_complete = True
         return found
 
-    def _has_other_row(self, found: _Map) -> bool:
+    def _has_other_row(self, found: CachedMap) -> bool:
         prefix = self._backend.row(found.slot, self.name)
         rows = self._backend.store.scan(prefix)
         return any(slot_of_code(row[len(prefix) :]) not in found.pairs for row, _ in rows)
 
-    def _remember(self, found: _Map, entry: Hashable, data: bytes) -> Pair:
-        key, value = self._decode(found.code(entry), data)
-        if not is_frozen(value):
+    def _remember(self, found: CachedMap, entry: Hashable, data: bytes) -> Entry:
+        pair = self._decode(found.code(entry), data)
+        if not is_frozen(pair[1]):
             found.stored[entry] = data
-        return key, value
+        return pair
 
-    def _decode(self, code: bytes, data: bytes) -> Pair:
+    def _decode(self, code: bytes, data: bytes) -> Entry:
+        data = without_stamp(data)
         if not data.startswith(_KEY_FOLLOWS):
             return decode_key(code), load_value(data, self.name)
         end = 5 + int.from_bytes(data[1:5], "big")
         return load_value(data[5:end], self.name), load_value(data[end:], self.name)
 
-    def _encode(self, pair: Pair) -> bytes:
+    def _encode(self, pair: Entry) -> bytes:
         key, value = pair
         data = dump_value(value, self.name)
         if keeps_type(key):
@@ -223,7 +232,7 @@ class KeyedMapState:
         original = dump_value(key, self.name)
         return _KEY_FOLLOWS + len(original).to_bytes(4, "big") + original + data
 
-    def _write_map(self, found: _Map) -> None:
+    def _write_map(self, found: CachedMap) -> None:
         prefix = self._backend.row(found.slot, self.name)
         store = self._backend.store
         for entry in found.changed | found.stored.keys():
@@ -243,8 +252,8 @@ class KeyedMapState:
         found.changed.clear()
 
 
-def _walk(found: _Map, entries: list[Hashable]) -> Iterator[Pair]:
+def _walk(found: CachedMap, entries: list[Hashable]) -> Iterator[Pair]:
     for entry in entries:
         pair = found.pairs.get(entry)
         if pair is not None:
-            yield pair
+            yield pair[0], pair[1]

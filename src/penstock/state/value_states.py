@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from penstock.state.ttl import without_stamp
 from penstock.state.values import dump_value, is_frozen, load_value
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class SingleObjectState:
         backend = self._backend
         backend.check_key(self.name)
         data = backend.store.get(backend.row(slot, self.name))
-        value = None if data is None else load_value(data, self.name)
+        value = None if data is None else self._decode(slot, data)
         if data is not None and not is_frozen(value):
             self._stored[slot] = data
         self._objects[slot] = value
@@ -82,7 +83,7 @@ class SingleObjectState:
             self._backend.store.delete(row)
             self._stored.pop(slot, None)
             return
-        data = dump_value(value, self.name)
+        data = self._encode(slot, value)
         self._backend.store.put(row, data)
         if is_frozen(value):
             self._stored.pop(slot, None)
@@ -90,10 +91,16 @@ class SingleObjectState:
             self._stored[slot] = data
 
     def _rewrite_object(self, slot: Hashable, stored: bytes) -> bytes:
-        data = dump_value(self._objects[slot], self.name)
+        data = self._encode(slot, self._objects[slot])
         if data != stored:
             self._backend.store.put(self._backend.row(slot, self.name), data)
         return data
+
+    def _decode(self, slot: Hashable, data: bytes) -> Any:
+        return load_value(without_stamp(data), self.name)
+
+    def _encode(self, slot: Hashable, value: Any) -> bytes:
+        return dump_value(value, self.name)
 
 
 class KeyedValueState(SingleObjectState):

@@ -1,0 +1,260 @@
+"""The five kinds of keyed state with a time to live; owns when an object counts as expired, as Flink has it.
+
+Reading an expired object removes it, and gives it once more where expired objects may be returned. Each is a plain
+state whose cached objects carry the milliseconds of their last access, so that an object that expires within a batch
+is expired there too; plain state is spared all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any
+
+from penstock.state.list_state import CachedList, KeyedListState, ListRow
+from penstock.state.map_state import CachedMap, Entry, KeyedMapState
+from penstock.state.slots import PLAIN_TYPES, slot_of, slot_of_code
+from penstock.state.ttl import (
+    TimeToLive,
+    list_without_stamps,
+    stamp_of,
+    stamped,
+    stamped_list,
+    stamps_of_list,
+)
+from penstock.state.value_states import KeyedAggregatingState, KeyedReducingState, KeyedValueState, SingleObjectState
+from penstock.state.values import dump_value, load_value
+
+Clock = Callable[[], int]
+
+
+class _ExpiringObjectState(SingleObjectState):
+    """One object for each slot, with the time of its last access."""
+
+    def __init__(self, life: TimeToLive, clock: Clock, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._life = life
+        self._clock = clock
+        self._accessed: dict[Hashable, int] = {}
+
+    def forget(self) -> None:
+        """Drop the cached objects."""
+        super().forget()
+        self._accessed.clear()
+
+    def _get(self) -> Any:
+        slot = self._backend.slot
+        try:
+            value = self._objects[slot]
+        except KeyError:
+            value = self._load(slot)
+        if value is None:
+            return None
+        now = self._clock()
+        if self._accessed[slot] + self._life.millis <= now:
+            super()._set(None)
+            return value if self._life.returns_expired else None
+        if self._life.touches_on_read and self._accessed[slot] != now:
+            self._accessed[slot] = now
+            self._changed.add(slot)
+        return value
+
+    def _set(self, value: Any) -> None:
+        super()._set(value)
+        self._accessed[self._backend.slot] = self._clock()
+
+    def _decode(self, slot: Hashable, data: bytes) -> Any:
+        accessed = stamp_of(data)
+        if accessed is None:
+            accessed = self._clock()
+            self._changed.add(slot)
+        self._accessed[slot] = accessed
+        return super()._decode(slot, data)
+
+    def _encode(self, slot: Hashable, value: Any) -> bytes:
+        return stamped(self._accessed[slot], dump_value(value, self.name))
+
+
+class ExpiringValueState(_ExpiringObjectState, KeyedValueState):
+    """Keyed `ValueState` with a time to live."""
+
+    def value(self) -> Any:
+        """Return the value of the current key, or None."""
+        return self._get()
+
+    def update(self, value: Any) -> None:
+        """Set the value of the current key; None clears it."""
+        self._set(value)
+
+
+class ExpiringReducingState(_ExpiringObjectState, KeyedReducingState):
+    """Keyed `ReducingState` with a time to live: what is added to an expired value starts anew."""
+
+
+class ExpiringAggregatingState(_ExpiringObjectState, KeyedAggregatingState):
+    """Keyed `AggregatingState` with a time to live: what is added to an expired accumulator starts a new one."""
+
+
+class ExpiringListState(KeyedListState):
+    """Keyed `ListState` whose elements expire one by one; what is cached are pairs of last access and element."""
+
+    def __init__(self, life: TimeToLive, clock: Clock, *arguments: Any) -> None:
+        """Make the state of a backend and a name."""
+        super().__init__(*arguments)
+        self._life = life
+        self._clock = clock
+
+    def add(self, value: Any) -> None:
+        """Append one element to the current key's list."""
+        super().add((self._clock(), value))
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        """Append several elements to the current key's list."""
+        now = self._clock()
+        super().add_all([(now, value) for value in values])
+
+    def update(self, values: Iterable[Any]) -> None:
+        """Replace the current key's list; an empty one clears it."""
+        now = self._clock()
+        super().update([(now, value) for value in values])
+
+    def get(self) -> list[Any]:
+        """Return the elements of the current key; changing the list returned changes nothing, its elements do."""
+        pairs = super().get()
+        limit = self._clock() - self._life.millis
+        live = [pair for pair in pairs if pair[0] > limit]
+        if pairs and (self._life.touches_on_read or len(live) < len(pairs)):
+            self._settle(self._current(), live, limit)
+        return [value for _, value in (pairs if self._life.returns_expired else live)]
+
+    def _settle(self, found: CachedList, live: list[Any], limit: int) -> None:
+        """Keep what a read must keep. Flink removes expired elements of a list that is read when none is live."""
+        if not live:
+            found.replace([])
+        elif self._life.touches_on_read:
+            now = limit + self._life.millis
+            found.replace([(now, value) for _, value in live])
+        elif not self._life.returns_expired:
+            found.rows = [row for row in found.rows or () if self._keep_live(row, limit)]
+            found.pending = [pair for pair in found.pending if pair[0] > limit]
+
+    def _keep_live(self, row: ListRow, limit: int) -> bool:
+        """Remove a row of which all is expired; write it anew only when half of it is, so that reading stays cheap."""
+        live = [pair for pair in row.items if pair[0] > limit]
+        if not live:
+            self._backend.store.delete(row.row)
+            return False
+        if 2 * len(live) <= len(row.items):
+            row.items = live
+            self._save(row)
+        return True
+
+    def _read(self, slot: Hashable) -> list[ListRow]:
+        rows = super()._read(slot)
+        for row in rows:
+            if stamp_of(row.data) is None:
+                self._save(row)
+        return rows
+
+    def _save(self, row: ListRow) -> None:
+        row.data = self._encode(row.items)
+        self._backend.store.put(row.row, row.data)
+
+    def _decode(self, data: bytes) -> list[Any]:
+        items = load_value(list_without_stamps(data), self.name)
+        stamps = stamps_of_list(data)
+        if isinstance(stamps, list):
+            return list(zip(stamps, items, strict=True))
+        accessed = self._clock() if stamps is None else stamps
+        return [(accessed, item) for item in items]
+
+    def _encode(self, items: list[Any]) -> bytes:
+        return stamped_list([stamp for stamp, _ in items], dump_value([item for _, item in items], self.name))
+
+
+class ExpiringMapState(KeyedMapState):
+    """Keyed `MapState` whose entries expire one by one; what is cached are map key, value and last access."""
+
+    def __init__(self, life: TimeToLive, clock: Clock, *arguments: Any) -> None:
+        """Make the state of a backend and a name."""
+        super().__init__(*arguments)
+        self._life = life
+        self._clock = clock
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a map key."""
+        entry = key if type(key) in PLAIN_TYPES else slot_of(key)
+        self._current().set(entry, (key, value, self._clock()))
+        self._backend.cached += 1
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Iterate over pairs of map key and value."""
+        found = self._complete()
+        return self._walk(found, list(found.in_order()))
+
+    def is_empty(self) -> bool:
+        """Tell whether the map of the current key has no entry; expired ones count if they may be returned."""
+        found = self._current()
+        limit = self._limit()
+        if any(held is not None and held[2] > limit for held in found.pairs.values()):
+            return False
+        return found.is_complete or not self._has_other_row(found)
+
+    def _walk(self, found: CachedMap, entries: list[Hashable]) -> Iterator[tuple[Any, Any]]:
+        for entry in entries:
+            held = self._checked(found, entry)
+            if held is not None:
+                yield held[0], held[1]
+
+    def _pair(self, key: Any) -> Entry | None:
+        if super()._pair(key) is None:
+            return None
+        return self._checked(self._current(), key if type(key) in PLAIN_TYPES else slot_of(key))
+
+    def _checked(self, found: CachedMap, entry: Hashable) -> Entry | None:
+        """Return a cached entry as a read finds it, which removes an expired one."""
+        held = found.pairs.get(entry)
+        if held is None:
+            return None
+        now = self._clock()
+        if held[2] + self._life.millis <= now:
+            found.set(entry, None)
+            return held if self._life.returns_expired else None
+        if self._life.touches_on_read and held[2] != now:
+            found.set(entry, (held[0], held[1], now))
+        return held
+
+    def _limit(self) -> float:
+        """Return the last access that is too long ago to count where emptiness is asked for."""
+        return float("-inf") if self._life.returns_expired else self._clock() - self._life.millis
+
+    def _has_other_row(self, found: CachedMap) -> bool:
+        prefix = self._backend.row(found.slot, self.name)
+        limit = self._limit()
+        for row, data in self._backend.store.scan(prefix):
+            accessed = stamp_of(data)
+            if (accessed is None or accessed > limit) and slot_of_code(row[len(prefix) :]) not in found.pairs:
+                return True
+        return False
+
+    def _remember(self, found: CachedMap, entry: Hashable, data: bytes) -> Entry:
+        if stamp_of(data) is None:
+            found.changed.add(entry)
+        return super()._remember(found, entry, data)
+
+    def _decode(self, code: bytes, data: bytes) -> Entry:
+        accessed = stamp_of(data)
+        key, value = super()._decode(code, data)
+        return key, value, self._clock() if accessed is None else accessed
+
+    def _encode(self, pair: Entry) -> bytes:
+        return stamped(pair[2], super()._encode(pair[:2]))
+
+
+EXPIRING: dict[str, Callable[..., Any]] = {
+    "value": ExpiringValueState,
+    "list": ExpiringListState,
+    "map": ExpiringMapState,
+    "reducing": ExpiringReducingState,
+    "aggregating": ExpiringAggregatingState,
+}
+"""The class of each kind of state when it has a time to live."""
