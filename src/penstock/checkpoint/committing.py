@@ -9,11 +9,12 @@ import pickle
 from collections.abc import Iterable
 
 from penstock.checkpoint.directory import CheckpointDirectory
-from penstock.checkpoint.seal import Seal
+from penstock.checkpoint.seal import Frames, Seal
 from penstock.connectors.sink import Committer
 from penstock.graph.plan import JobPlan
 from penstock.runtime import rows
 from penstock.runtime.failure import OperatorFailure
+from penstock.runtime.intake import Offset
 from penstock.runtime.operators import SinkOperator
 from penstock.runtime.report import Report
 from penstock.runtime.rows import ExchangeRow
@@ -28,9 +29,11 @@ class VersionCommitter:
         self._ephemeral = {vertex.uid for vertex in plan.vertices if vertex.is_ephemeral}
         self._committers = _committers(plan)
 
-    def seal(self, previous: Seal, version: int, reports: Iterable[Report]) -> Seal:
-        """Make a version final."""
-        seal = previous.followed_by(version, reports, self._ephemeral)
+    def seal(
+        self, previous: Seal, version: int, reports: Iterable[Report], offset: Offset, frames: Frames | None = None
+    ) -> Seal:
+        """Make a version final; `offset` and `frames` say where its sources stand."""
+        seal = previous.followed_by(version, reports, self._ephemeral, offset, frames)
         self._directory.write_seal(seal)
         return seal
 

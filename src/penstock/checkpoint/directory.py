@@ -7,18 +7,23 @@ with Spark's own offset and commit logs.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import urllib.parse
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyarrow import fs
 
 from penstock.checkpoint.seal import Seal, decode_seal, encode_seal
 from penstock.errors import CheckpointError
-from penstock.state.versions import referenced_files
+from penstock.state.files import damage_of
 
 FORMAT = 1
+
+_log = logging.getLogger(__name__)
 
 
 class CheckpointDirectory:
@@ -27,9 +32,9 @@ class CheckpointDirectory:
     def __init__(self, uri: str, *, retained: int = 3) -> None:
         self._retained = retained
         self.filesystem, self.path = resolve(uri)
-        # Tasks get the URI, and have a working directory of their own.
-        self.uri = uri if _has_scheme(uri) else self.path
+        self.uri = absolute_uri(uri)
         self._references: dict[int, set[str]] = {}
+        self._pinned: list[int] = []
         self._owner = b""
 
     @property
@@ -41,20 +46,61 @@ class CheckpointDirectory:
         """Where the state files of a subtask are."""
         return f"{self.path}/penstock/state/{urllib.parse.quote(vertex_uid, safe='')}/{subtask}"
 
-    def adopt(self, job_name: str, fingerprint: dict[str, Any]) -> str:
-        """Make the directory this job's, or check that it is; returns the job's id."""
-        path = f"{self.path}/penstock/job.json"
+    def adopt(self, job_name: str, fingerprint: dict[str, Any], adopted: dict[str, Any] | None = None) -> str:
+        """Make the directory this job's, or check that it is; returns the job's id.
+
+        `adopted` is what the job took over from another one's savepoint and needs at every start.
+        """
+        path = self._job_path
         try:
             existing = self._read(path)
             if existing is None:
                 self._refuse_foreign()
                 job_id = uuid.uuid4().hex
                 body = {"format": FORMAT, "job_id": job_id, "job_name": job_name, "plan": fingerprint}
+                body |= {"adopted": adopted} if adopted else {}
                 self._write(path, json.dumps(body, indent=1).encode())
                 return job_id
         except OSError as error:
             raise CheckpointError(f"checkpoint directory {self.uri} cannot be used: {error}") from None
         return self._check(existing, job_name, fingerprint)
+
+    @property
+    def _job_path(self) -> str:
+        return f"{self.path}/penstock/job.json"
+
+    def read_job(self) -> dict[str, Any] | None:
+        """Name, id and plan of the job that the directory belongs to; None if there is none."""
+        try:
+            existing = self._read(self._job_path)
+            return None if existing is None else dict(json.loads(existing))
+        except OSError as error:
+            raise CheckpointError(f"checkpoint directory {self.uri} cannot be used: {error}") from None
+        except (ValueError, TypeError):
+            raise CheckpointError(f"{self.uri}/penstock/job.json is not a Penstock job file") from None
+
+    def abandon(self) -> None:
+        """Give up a directory whose job never came to run, so that another program can use it."""
+        for path in (f"{self.path}/{name}" for name in ("spark", "offsets", "penstock")):
+            if self.filesystem.get_file_info(path).type == fs.FileType.Directory:
+                self.filesystem.delete_dir(path)
+
+    def discard(self) -> None:
+        """Delete what the job has here, for good; not if somebody else has taken the directory over since."""
+        try:
+            if self._read(self._owner_path) == self._owner:
+                self.abandon()
+        except OSError as error:
+            _log.warning("checkpoint %s of a cancelled job could not be deleted: %s", self.uri, error)
+
+    @contextmanager
+    def pinned(self, version: int) -> Iterator[None]:
+        """Keep a version and its files while somebody reads them."""
+        self._pinned.append(version)
+        try:
+            yield
+        finally:
+            self._pinned.remove(version)
 
     def _check(self, existing: bytes, job_name: str, fingerprint: dict[str, Any]) -> str:
         try:
@@ -92,13 +138,14 @@ class CheckpointDirectory:
     def take_over(self, *, with_spark: bool = True) -> None:
         """Become the only writer of the directory: whoever held it before will not be able to seal any more.
 
-        Called when no task of ours runs; checks that Spark's logs and the seals tell the same story, and removes
-        files that no retained seal names.
+        Called when no task of ours runs; checks that Spark's logs and the seals tell the same story and that the files
+        of the newest version are there, and removes files that no retained seal names.
         """
         self._owner = uuid.uuid4().hex.encode()
         self._write(self._owner_path, self._owner)
         if with_spark:
             self._check_logs()
+        self._do_without_damaged(self._last_done(with_spark=with_spark))
         self.clean()
 
     @property
@@ -120,6 +167,51 @@ class CheckpointDirectory:
                 "under penstock/ were removed; restore them or start anew"
             )
 
+    def _last_done(self, *, with_spark: bool) -> int:
+        """The last version whose batch will not be run again, whatever becomes of its seal."""
+        if with_spark:
+            return max(self._numbers(f"{self.path}/spark/commits"), default=-1)
+        return max(self.sealed_versions(), default=-1) - 1
+
+    def _do_without_damaged(self, last_done: int) -> None:
+        """Set a damaged newest version aside if its batch is run again anyway; refuse to start if it is done."""
+        sealed = self.sealed_versions()
+        newest = sealed[-1] if sealed else -1
+        damage = self._damage(newest, is_suspect=newest > last_done)
+        if not damage:
+            return
+        if newest <= last_done or not self._can_go_on_from(newest - 1):
+            whole = [version for version in sealed[:-1] if not self._damage(version)]
+            raise CheckpointError(_damage_text(self.uri, newest, damage, whole))
+        _log.warning(
+            "checkpoint %s: version %d is damaged (%s); its batch was not done yet and is run again from version %d",
+            self.uri,
+            newest,
+            damage[0],
+            newest - 1,
+        )
+        self.filesystem.move(self._seal_path(newest), f"{self._seal_path(newest)}.damaged")
+
+    def _can_go_on_from(self, version: int) -> bool:
+        # The beginning is not empty for a job that took over another one's state.
+        begins_empty = "adopted" not in (self.read_job() or {})
+        return begins_empty if version < 0 else not self._damage(version)
+
+    def _damage(self, version: int, *, is_suspect: bool = False) -> list[str]:
+        """What is wrong with a version; the files that only a suspect one has are read through."""
+        try:
+            seal = self.read_seal(version)
+        except CheckpointError as error:
+            return [str(error)]
+        if seal is None:
+            return [f"{self._seal_path(version)} is missing"]
+        before = self._files_named_by(version - 1) if is_suspect else set()
+        found = (
+            damage_of(self.filesystem, path, size, read=is_suspect and path not in before)
+            for path, size in self._files_of(seal).items()
+        )
+        return [problem for problem in found if problem is not None]
+
     def _numbers(self, path: str) -> list[int]:
         infos = self.filesystem.get_file_info(fs.FileSelector(path, allow_not_found=True))
         return sorted(int(info.base_name) for info in infos if info.base_name.isdigit())
@@ -139,21 +231,22 @@ class CheckpointDirectory:
                 f"checkpoint {self.uri} was taken over by another process: this job has been started a second time"
             )
         self._write(self._seal_path(seal.version), encode_seal(seal))
-        self._references[seal.version] = self._files_of(seal)
+        self._references[seal.version] = set(self._files_of(seal))
         self._forget_old(seal.version)
 
     def _seal_path(self, version: int) -> str:
         return f"{self.path}/penstock/seals/{version:020d}.seal"
 
-    def _files_of(self, seal: Seal) -> set[str]:
+    def _files_of(self, seal: Seal) -> dict[str, int]:
+        """Paths and sizes of the state files of a version."""
         return {
-            f"{self.state_path(uid, subtask)}/{name}"
+            f"{self.state_path(uid, subtask)}/{file.name}": file.bytes
             for (uid, subtask), entry in seal.entries.items()
-            for name in referenced_files([entry.state])
+            for file in entry.state.files
         }
 
     def _forget_old(self, newest: int) -> None:
-        old = [version for version in self._references if version <= newest - self._retained]
+        old = [v for v in self._references if v <= newest - self._retained and v not in self._pinned]
         dropped = set().union(*(self._references.pop(version) for version in old))
         needed = set().union(*self._references.values())
         for version in old:
@@ -163,7 +256,7 @@ class CheckpointDirectory:
 
     def clean(self) -> int:
         """Before a job (re)starts: remove files that no retained seal names. Returns how many went."""
-        self._references = {version: self._files_of(self._sealed(version)) for version in self.sealed_versions()}
+        self._references = {version: self._files_named_by(version) for version in self.sealed_versions()}
         needed = set().union(*self._references.values())
         root = f"{self.path}/penstock"
         selector = fs.FileSelector(root, recursive=True, allow_not_found=True)
@@ -183,10 +276,13 @@ class CheckpointDirectory:
         infos = self.filesystem.get_file_info(selector)
         return sorted(int(info.base_name[:-5]) for info in infos if info.base_name.endswith(".seal"))
 
-    def _sealed(self, version: int) -> Seal:
-        seal = self.read_seal(version)
-        assert seal is not None
-        return seal
+    def _files_named_by(self, version: int) -> set[str]:
+        try:
+            return set(self._files_of(self.read_seal(version) or Seal()))
+        except CheckpointError as error:
+            # Older than the newest, which was checked: nobody goes on from it, and it goes in its turn.
+            _log.warning("checkpoint %s: %s; version %d cannot be gone back to", self.uri, error, version)
+            return set()
 
     def _read(self, path: str) -> bytes | None:
         try:
@@ -209,6 +305,11 @@ class CheckpointDirectory:
             return
 
 
+def absolute_uri(uri: str) -> str:
+    """A URI or plain path as every process understands it: tasks have a working directory of their own."""
+    return uri if _has_scheme(uri) else resolve(uri)[1]
+
+
 def resolve(uri: str) -> tuple[fs.FileSystem, str]:
     """File system and path of a URI or plain path."""
     try:
@@ -218,6 +319,16 @@ def resolve(uri: str) -> tuple[fs.FileSystem, str]:
         return fs.LocalFileSystem(), os.path.abspath(uri)
     except (OSError, ValueError, TypeError) as error:
         raise CheckpointError(f"checkpoint directory {uri!r} cannot be reached: {error}") from None
+
+
+def _damage_text(uri: str, version: int, damage: list[str], whole: list[int]) -> str:
+    more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
+    ways = ["restore the files from a copy"]
+    if whole:
+        known = ", ".join(map(str, whole))
+        ways.append(f"go back to a version that is whole ({known}), see docs/state.md; output after it comes again")
+    ways.append("start anew in an empty directory")
+    return f"checkpoint {uri}: version {version} is damaged: {damage[0]}{more}. What to do: {'; or '.join(ways)}"
 
 
 def _is_torn(info: fs.FileInfo) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.errors import CheckpointError
+from penstock.runtime.intake import Offset
 from penstock.runtime.report import Report, SubtaskEntry
 from penstock.runtime.rows import dumps
 from penstock.runtime.timestamps import slowest
@@ -23,14 +24,23 @@ from penstock.state.versions import EMPTY, StateFile, StateVersion
 
 _MAGIC = b"PNSEAL01"
 
+Frames = dict[str, list[str | None]]
+"""Offsets of sources that Spark reads, as Spark logged them: a frame may be made of several; None is the beginning."""
+
 
 @dataclass
 class Seal:
-    """Everything that is final after a version."""
+    """Everything that is final after a version.
+
+    `offset` is where Penstock's own sources stand (`penstock.runtime.intake`), `frames` what Spark logged of those that
+    it reads, by operator uid.
+    """
 
     version: int = -1
     entries: dict[tuple[str, int], SubtaskEntry] = field(default_factory=dict)
     committables: dict[str, list[Any]] = field(default_factory=dict)
+    offset: Offset = field(default_factory=dict)
+    frames: Frames = field(default_factory=dict)
 
     def entry(self, vertex_uid: str, subtask: int) -> SubtaskEntry:
         """What a subtask goes on from; empty at the very first."""
@@ -41,13 +51,20 @@ class Seal:
         deadlines = [e.deadline for e in self.entries.values() if e.deadline is not None and not e.has_ended]
         return min(deadlines, default=None)
 
-    def followed_by(self, version: int, reports: Iterable[Report], ephemeral: set[str]) -> Seal:
+    def followed_by(
+        self,
+        version: int,
+        reports: Iterable[Report],
+        ephemeral: set[str],
+        offset: Offset | None = None,
+        frames: Frames | None = None,
+    ) -> Seal:
         """The seal of the next version: subtasks that did not run keep their entries.
 
         The subtasks of an ephemeral vertex have no identity of their own: their entries become one (subtask 0),
         that of the slowest.
         """
-        seal = Seal(version, dict(self.entries))
+        seal = Seal(version, dict(self.entries), offset=offset or {}, frames=frames or {})
         merged: dict[str, list[SubtaskEntry]] = {}
         for report in reports:
             if report.vertex_uid in ephemeral:
@@ -88,7 +105,15 @@ def encode_seal(seal: Seal) -> bytes:
         )
         for key, e in seal.entries.items()
     }  # fmt: skip
-    plain = dumps({"version": seal.version, "entries": entries, "committables": seal.committables})
+    plain = dumps(
+        {
+            "version": seal.version,
+            "entries": entries,
+            "committables": seal.committables,
+            "offset": seal.offset,
+            "frames": seal.frames,
+        }
+    )
     body = pa.compress(plain, codec="zstd", asbytes=True)
     content = len(plain).to_bytes(8, "big") + body
     return bytes(_MAGIC + zlib.crc32(content).to_bytes(4, "big") + content)
@@ -105,4 +130,4 @@ def decode_seal(data: bytes, path: str) -> Seal:
         key: SubtaskEntry(StateVersion(state[0], tuple(StateFile(*f) for f in state[1])), *rest)
         for key, (state, *rest) in plain["entries"].items()
     }
-    return Seal(plain["version"], entries, plain["committables"])
+    return Seal(plain["version"], entries, plain["committables"], plain["offset"], plain["frames"])

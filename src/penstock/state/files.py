@@ -30,6 +30,7 @@ _END = b"PSTKEND\n"
 _CHUNK_ENTRIES = 65536
 _CHUNK_BYTES = 8 * 2**20
 _WHOLE_READ_BYTES = 32 * 2**20
+_REMEDY = "restore it from a copy, or go back to an older version of the checkpoint, see docs/state.md"
 _SCHEMA = pa.schema([("key", pa.large_binary()), ("value", pa.large_binary())])
 
 
@@ -70,6 +71,24 @@ def read_entries(filesystem: fs.FileSystem, path: str) -> Iterator[Change]:
             yield from _decode(stream, size)
     except OSError as error:
         raise CheckpointError(f"State file {path} cannot be read ({error}): check the checkpoint storage.") from error
+
+
+def damage_of(filesystem: fs.FileSystem, path: str, size: int, *, read: bool) -> str | None:
+    """Return what is wrong with a file that should have this size, or None; `read` compares its checksum too."""
+    try:
+        info = filesystem.get_file_info(path)
+        if info.type != fs.FileType.File:
+            return f"state file {path} is missing"
+        if info.size != size:
+            return f"state file {path} has {info.size} bytes instead of {size}"
+        if read:
+            with filesystem.open_input_stream(path, compression=None) as stream:
+                _check(stream, size, path)
+    except OSError as error:
+        return f"state file {path} cannot be read ({error})"
+    except CheckpointError as error:
+        return str(error)
+    return None
 
 
 class _Writer:
@@ -133,7 +152,7 @@ def _chunks(entries: Iterable[Change]) -> Iterator[list[Change]]:
 def _file_size(filesystem: fs.FileSystem, path: str) -> int:
     info = filesystem.get_file_info(path)
     if info.type != fs.FileType.File:
-        raise CheckpointError(f"State file {path} is missing: restore from another checkpoint.")
+        raise CheckpointError(f"State file {path} is missing: {_REMEDY}.")
     return int(info.size)
 
 
@@ -174,7 +193,7 @@ def _check_trailer(data: bytes, total: int, path: str) -> None:
 
 
 def _damaged(path: str, reason: str) -> CheckpointError:
-    return CheckpointError(f"State file {path} is damaged ({reason}): restore from another checkpoint.")
+    return CheckpointError(f"State file {path} is damaged ({reason}): {_REMEDY}.")
 
 
 def _decode(stream: Any, size: int) -> Iterator[Change]:

@@ -1,8 +1,9 @@
 """State store in an LMDB directory on a local disk; owns the directory's format, not which version it should hold.
 
-The directory is a cache: nothing is forced to disk, and a tag says which version of the state it holds. LMDB keys have
-at most 511 bytes, so a longer key is stored as its first 479 bytes and a digest, with the whole key before the value.
-Keys that share those 479 bytes are put in order when they are read, so scans are right for keys of any length.
+Nothing is forced to disk. LMDB keeps changed pages in memory until the commit; if they outgrow a bound they are
+committed before it, without a tag, so that a kill in between costs what the directory holds. LMDB keys have at most 511
+bytes, so a longer key is stored as its first 479 bytes and a digest, with the whole key before the value. Keys that
+share those 479 bytes are put in order when they are read, so scans are right for keys of any length.
 """
 
 from __future__ import annotations
@@ -11,32 +12,36 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
-from types import TracebackType
 from typing import Any
 
 import lmdb
 
 from penstock.errors import StateError
-from penstock.state.store import OrderedStore
+from penstock.state.local_store import DamagedStoreError, LocalStore
 
 DEFAULT_MAP_SIZE = 64 * 2**30
 _DIGEST_BYTES = 32
 _DIRECT_BYTES = 511 - _DIGEST_BYTES
+_PAGE_BYTES = 4096
+_MOST_CHANGED_BYTES = 64 * 2**20
 _FIRST_CHUNK = 16
 _LAST_CHUNK = 512
 _TAG = b"tag"
 _BOOT_FILE = "boot_id"
 _BOOT_SOURCE = "/proc/sys/kernel/random/boot_id"
 
+_DAMAGE = (lmdb.InvalidError, lmdb.CorruptedError, lmdb.VersionMismatchError, lmdb.PageNotFoundError)
+
 Entry = tuple[bytes, bytes]
 
 
-class LmdbStore(OrderedStore):
+class LmdbStore(LocalStore):
     """An LMDB directory with a write transaction that is always open; other processes may read meanwhile."""
 
-    def __init__(self, environment: Any) -> None:
+    def __init__(self, environment: Any, path: str) -> None:
         """Take over an open LMDB environment; use `open`."""
         self._environment = environment
+        self._path = path
         self._closed = False
         self._meta = environment.open_db(b"meta")
         self._data = environment.open_db(b"data")
@@ -44,11 +49,18 @@ class LmdbStore(OrderedStore):
 
     @classmethod
     def open(cls, path: str, map_size: int = DEFAULT_MAP_SIZE) -> LmdbStore:
-        """Open or create the store in a directory; a directory left by an earlier boot of the machine is emptied.
-
-        Raises `lmdb.Error` when the files are damaged.
-        """
+        """Open or create the store in a directory; a directory left by an earlier boot of the machine is emptied."""
         _forget_earlier_boot(path)
+        try:
+            store = cls._open_files(path, map_size)
+        except _DAMAGE as error:
+            raise DamagedStoreError(f"Local state in {path} cannot be opened ({error}).") from None
+        if store.tag is None:
+            store.clear()  # what a process left that was killed or gave up between two commits
+        return store
+
+    @classmethod
+    def _open_files(cls, path: str, map_size: int) -> LmdbStore:
         environment = lmdb.open(
             path,
             map_size=map_size,
@@ -60,24 +72,35 @@ class LmdbStore(OrderedStore):
         )
         try:
             _check_length(environment, path)
-            return cls(environment)
+            return cls(environment, path)
         except BaseException:
             environment.close()
             raise
+
+    @classmethod
+    def erase(cls, path: str) -> None:
+        """Delete the files of a store that nobody has open; other files of the directory stay."""
+        for name in ("data.mdb", "lock.mdb", _BOOT_FILE):
+            with suppress(FileNotFoundError):
+                os.remove(os.path.join(path, name))
 
     def _begin(self) -> None:
         self._transaction = self._environment.begin(db=self._data, write=True)
         self._cursor = self._transaction.cursor()
         tag = self._transaction.get(_TAG, db=self._meta)
         self.tag: bytes | None = tag
+        self._room = _MOST_CHANGED_BYTES
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of `key`, or None when it is absent."""
-        if len(key) <= _DIRECT_BYTES:
-            value: bytes | None = self._transaction.get(key)
-            return value
-        packed = self._transaction.get(_stored_key(key))
-        return None if packed is None else _unpack(packed)[1]
+        try:
+            if len(key) <= _DIRECT_BYTES:
+                value: bytes | None = self._transaction.get(key)
+                return value
+            packed = self._transaction.get(_stored_key(key))
+            return None if packed is None else _unpack(packed)[1]
+        except _DAMAGE as error:
+            raise self._condemned(error) from None
 
     def put(self, key: bytes, value: bytes) -> None:
         """Set the value of `key`."""
@@ -88,20 +111,33 @@ class LmdbStore(OrderedStore):
                 self._transaction.put(_stored_key(key), len(key).to_bytes(4, "big") + key + value)
         except lmdb.MapFullError:
             raise self._full() from None
+        except _DAMAGE as error:
+            raise self._condemned(error) from None
+        self._room -= _PAGE_BYTES + len(value)
+        if self._room < 0:
+            self._make_room()
 
     def delete(self, key: bytes) -> bool:
         """Remove `key`, absent or not, and tell whether it was there."""
         try:
             was_there: bool = self._transaction.delete(key if len(key) <= _DIRECT_BYTES else _stored_key(key))
-            return was_there
         except lmdb.MapFullError:
             raise self._full() from None
+        except _DAMAGE as error:
+            raise self._condemned(error) from None
+        self._room -= _PAGE_BYTES
+        if self._room < 0:
+            self._make_room()
+        return was_there
 
     def range(self, start: bytes, stop: bytes | None) -> Iterator[Entry]:
         """Iterate over entries with start <= key < stop, in order."""
         size = _FIRST_CHUNK
         while True:
-            chunk, is_last = self._read_chunk(start, stop, size)
+            try:
+                chunk, is_last = self._read_chunk(start, stop, size)
+            except _DAMAGE as error:
+                raise self._condemned(error) from None
             yield from chunk
             if is_last:
                 return
@@ -118,27 +154,12 @@ class LmdbStore(OrderedStore):
         self._transaction.commit()
         self._begin()
 
-    def abort(self) -> None:
-        """Forget all writes since the last commit, and go on writing."""
-        self._transaction.abort()
-        self._begin()
-
     def close(self) -> None:
         """Forget all writes since the last commit and let go of the directory; a second call is fine."""
         if not self._closed:
             self._closed = True
             self._transaction.abort()
             self._environment.close()
-
-    def __enter__(self) -> LmdbStore:
-        """Return the store itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the store."""
-        self.close()
 
     def _read_chunk(self, start: bytes, stop: bytes | None, size: int) -> tuple[list[Entry], bool]:
         cursor = self._cursor
@@ -170,16 +191,28 @@ class LmdbStore(OrderedStore):
             found = cursor.next()
         return sorted(entries), found
 
+    def _make_room(self) -> None:
+        """Let go of changed pages if there may be too many of them; there are no more than the store has."""
+        self._room = _MOST_CHANGED_BYTES
+        pages = self._transaction.stat(self._data)
+        total = pages["branch_pages"] + pages["leaf_pages"] + pages["overflow_pages"]
+        if total * pages["psize"] > _MOST_CHANGED_BYTES:
+            self._transaction.delete(_TAG, db=self._meta)
+            self._transaction.commit()
+            self._begin()
+
+    def _condemned(self, error: Exception) -> DamagedStoreError:
+        """Have the next opening start anew, and say so."""
+        with suppress(FileNotFoundError):
+            os.remove(os.path.join(self._path, _BOOT_FILE))
+        return DamagedStoreError(
+            f"Local state in {self._path} is damaged ({error}): it will be rebuilt from the checkpoint when the task "
+            "is run again."
+        )
+
     def _full(self) -> StateError:
         limit = self._environment.info()["map_size"]
         return StateError(f"Local state outgrew its limit of {limit} bytes: raise the map size of the state backend.")
-
-
-def erase(path: str) -> None:
-    """Delete the files of a store that nobody has open; other files of the directory stay."""
-    for name in ("data.mdb", "lock.mdb", _BOOT_FILE):
-        with suppress(FileNotFoundError):
-            os.remove(os.path.join(path, name))
 
 
 def _stored_key(key: bytes) -> bytes:
@@ -205,7 +238,7 @@ def _forget_earlier_boot(path: str) -> None:
     if _read_text(marker) == boot:
         os.makedirs(path, exist_ok=True)
         return
-    erase(path)
+    LmdbStore.erase(path)
     os.makedirs(path, exist_ok=True)
     with open(marker, "w", encoding="ascii") as file:
         file.write(boot)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from itertools import islice
 
 from sortedcontainers import SortedList
@@ -55,6 +55,10 @@ class MemoryStore(OrderedStore):
             if len(keys) < _CHUNK:
                 return
             start = keys[-1] + b"\x00"
+
+    def items(self) -> ItemsView[bytes, bytes]:
+        """Return all entries, in no order."""
+        return self._entries.items()
 
     def snapshot(self) -> dict[bytes, bytes]:
         """Return a copy of all entries."""

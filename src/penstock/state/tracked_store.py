@@ -31,14 +31,14 @@ class TrackedStore(OrderedStore):
         inner: OrderedStore,
         spill_parent: str | None = None,
         *,
-        max_entries: int = _MAX_ENTRIES,
-        max_bytes: int = _MAX_BYTES,
+        max_entries: int | None = None,
+        max_bytes: int | None = None,
     ) -> None:
         """Wrap `inner`; part files go to a new directory in `spill_parent`, or where temporary files go."""
         self._inner = inner
         self._spill_parent = spill_parent
-        self._max_entries = max_entries
-        self._max_bytes = max_bytes
+        self._max_entries = _MAX_ENTRIES if max_entries is None else max_entries
+        self._max_bytes = _MAX_BYTES if max_bytes is None else max_bytes
         self._changes: dict[bytes, bytes | None] = {}
         self._bytes = 0
         self._folder: str | None = None

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 
-import lmdb
 from pyarrow import fs
 
 from penstock.errors import StateError
+from penstock.state.backends import DEFAULT_BACKEND, open_store
 from penstock.state.files import Change, read_entries, write_entries
-from penstock.state.lmdb_store import LmdbStore, erase
-from penstock.state.memory_store import MemoryStore
+from penstock.state.local_store import LocalStore
 from penstock.state.store import OrderedStore
 from penstock.state.tracked_store import TrackedStore
 
@@ -51,11 +50,6 @@ class StateVersion:
 EMPTY = StateVersion("", ())
 
 
-def referenced_files(versions: Iterable[StateVersion]) -> set[str]:
-    """Return the names of all files that any of the versions needs."""
-    return {file.name for version in versions for file in version.files}
-
-
 class SubtaskState:
     """The state of one subtask, opened at a base version, to be committed as the next one or aborted, once."""
 
@@ -64,7 +58,7 @@ class SubtaskState:
         filesystem: fs.FileSystem,
         directory: str,
         base: StateVersion,
-        inner: MemoryStore | LmdbStore,
+        inner: LocalStore,
         *,
         rebuilt: bool,
         snapshot_after: int,
@@ -89,18 +83,17 @@ class SubtaskState:
         base: StateVersion,
         *,
         local_path: str | None,
+        backend: str = DEFAULT_BACKEND,
         snapshot_after: int = 20,
     ) -> SubtaskState:
-        """Open version `base`: on the heap when `local_path` is None, otherwise in the LMDB kept there.
+        """Open version `base` in the backend's store at `local_path`; None is a store on the heap that nobody keeps.
 
         `rebuilt` of the result tells whether files had to be read.
         """
-        inner: MemoryStore | LmdbStore
-        if local_path is None:
-            inner, rebuilt = _load_memory(filesystem, directory, base), bool(base.files)
-        else:
-            inner, rebuilt = _open_local(filesystem, directory, base, local_path)
-        spill_parent = None if local_path is None else os.path.dirname(os.path.abspath(local_path))
+        inner = open_store(backend, local_path)
+        rebuilt = _bring_up_to(base, inner, filesystem, directory)
+        folder = "" if local_path is None else os.path.dirname(os.path.abspath(local_path))
+        spill_parent = folder if os.path.isdir(folder) else None
         return cls(
             filesystem,
             directory,
@@ -120,8 +113,7 @@ class SubtaskState:
                 return self._base
             # Files first: a local store that is ahead of the checkpoint directory could not be told from a right one.
             version = self._write_version(uuid.uuid4().hex)
-            if isinstance(self._inner, LmdbStore):
-                self._inner.commit(version.id.encode())
+            self._inner.commit(version.id.encode())
             return version
         finally:
             self.abort()
@@ -132,8 +124,7 @@ class SubtaskState:
             return
         self._open = False
         self._tracked.forget()
-        if isinstance(self._inner, LmdbStore):
-            self._inner.close()
+        self._inner.close()
 
     def __enter__(self) -> SubtaskState:
         """Return the state itself."""
@@ -166,27 +157,12 @@ class SubtaskState:
         return StateFile(name, is_snapshot, info.bytes, info.entries)
 
 
-def _load_memory(filesystem: fs.FileSystem, directory: str, base: StateVersion) -> MemoryStore:
-    entries: dict[bytes, bytes] = {}
-    for file in base.files:
-        for key, value in read_entries(filesystem, f"{directory}/{file.name}"):
-            if value is None:
-                entries.pop(key, None)
-            else:
-                entries[key] = value
-    store = MemoryStore()
-    store.adopt(entries)
-    return store
-
-
-def _open_local(
-    filesystem: fs.FileSystem, directory: str, base: StateVersion, local_path: str
-) -> tuple[LmdbStore, bool]:
-    store = _open_or_replace(local_path)
+def _bring_up_to(base: StateVersion, store: LocalStore, filesystem: fs.FileSystem, directory: str) -> bool:
+    """Make a store hold a version, by the files that it lacks; returns whether there were any."""
     try:
         held = (store.tag or b"").decode()
         if held == base.id:
-            return store, False
+            return False
         missing = _files_after(held, base)
         if missing is None:
             store.clear()
@@ -195,18 +171,10 @@ def _open_local(
             _apply(store, read_entries(filesystem, f"{directory}/{file.name}"))
         # Kept even if this task fails later: the work of loading need not be done again.
         store.commit(base.id.encode())
-        return store, bool(missing)
+        return bool(missing)
     except BaseException:
         store.close()
         raise
-
-
-def _open_or_replace(local_path: str) -> LmdbStore:
-    try:
-        return LmdbStore.open(local_path)
-    except (lmdb.InvalidError, lmdb.CorruptedError, lmdb.VersionMismatchError, lmdb.PageNotFoundError):
-        erase(local_path)
-        return LmdbStore.open(local_path)
 
 
 def _files_after(held: str, base: StateVersion) -> tuple[StateFile, ...] | None:

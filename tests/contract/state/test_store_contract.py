@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,25 +12,53 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.state import rocksdb_store
+from penstock.state.heap_store import HeapStore
 from penstock.state.lmdb_store import LmdbStore
 from penstock.state.memory_store import MemoryStore
+from penstock.state.rocksdb_store import RocksDbStore
 from penstock.state.store import OrderedStore, prefix_end
 from penstock.state.tracked_store import TrackedStore
 
-KINDS = ["memory", "lmdb", "tracked"]
+# RocksDB with writes that go to its files in the middle of a test, and with writes that wait for the commit.
+PENDING = {"rocksdb": 5, "rocksdb pending": 100_000}
+KINDS = ["memory", "heap", "lmdb", "tracked", *PENDING]
 
 
 @contextmanager
 def open_store(kind: str) -> Iterator[OrderedStore]:
     if kind == "memory":
         yield MemoryStore()
+    elif kind == "heap":
+        yield HeapStore()
     elif kind == "tracked":
-        store = TrackedStore(MemoryStore(), max_entries=3)
-        yield store
-        store.forget()
-    else:
-        with tempfile.TemporaryDirectory() as folder, LmdbStore.open(folder, 2**26) as store:
+        tracked = TrackedStore(MemoryStore(), max_entries=3)
+        yield tracked
+        tracked.forget()
+    elif kind in PENDING:
+        store = emptied(shared_rocksdb())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rocksdb_store, "_MOST_PENDING_ENTRIES", PENDING[kind])
             yield store
+    else:
+        with tempfile.TemporaryDirectory() as folder, LmdbStore.open(folder, 2**26) as lmdb:
+            yield lmdb
+
+
+@functools.cache
+def shared_rocksdb() -> RocksDbStore:
+    """One for all tests: opening one takes longer than a test."""
+    store = RocksDbStore.open(tempfile.mkdtemp(prefix="penstock-contract-"))
+    atexit.register(RocksDbStore.erase, store.path)
+    atexit.register(store.close)
+    return store
+
+
+def emptied(store: RocksDbStore) -> RocksDbStore:
+    for key, _ in list(store.scan(b"")):
+        store.delete(key)
+    store.commit(b"empty")
+    return store
 
 
 def key_strategy() -> st.SearchStrategy[bytes]:

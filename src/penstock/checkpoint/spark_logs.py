@@ -1,0 +1,68 @@
+"""Spark's logs inside a checkpoint directory: what a batch read up to, and how a query is made to begin somewhere.
+
+Owns the text of the log files as far as Penstock reads and writes them; that a batch is final is the seal's business.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+from pyarrow import fs
+
+from penstock.checkpoint.directory import CheckpointDirectory
+from penstock.errors import CheckpointError
+
+FIRST_BATCH = 0
+"""Number of the batch that a query seems to have done when it begins at given offsets."""
+
+_HEADER_LINES = 2  # version of the format, and settings
+_NONE = "-"
+_VERSION = "v1"
+
+
+def read_offsets(directory: CheckpointDirectory, batch: int) -> list[str | None]:
+    """What each source of the query had been read up to after a batch, in the order of the plan; None: nothing yet."""
+    path = f"{directory.path}/spark/offsets/{batch}"
+    try:
+        with directory.filesystem.open_input_file(path) as stream:
+            lines = bytes(stream.read()).decode().splitlines()
+    except OSError as error:
+        raise CheckpointError(f"Spark's log of positions {path} cannot be read: {error}") from None
+    if not lines or lines[0] != _VERSION or len(lines) <= _HEADER_LINES:
+        raise CheckpointError(f"Spark's log of positions {path} has a format that this version cannot read")
+    return [None if line == _NONE else line for line in lines[_HEADER_LINES:]]
+
+
+def write_beginning(directory: CheckpointDirectory, offsets: list[str | None]) -> None:
+    """Log that the first batch has read up to some offsets; a query that has a log must have an id too."""
+    _write(directory, "metadata", [json.dumps({"id": str(uuid.uuid4())})])
+    settings = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf": {}})
+    lines = [_VERSION, settings, *(_NONE if each is None else each for each in offsets)]
+    _write(directory, f"offsets/{FIRST_BATCH}", lines)
+
+
+def commit_beginning(directory: CheckpointDirectory) -> None:
+    """Log that the first batch is done."""
+    _write(directory, f"commits/{FIRST_BATCH}", [_VERSION, json.dumps({"nextBatchWatermarkMs": 0})])
+
+
+def forget_all(directory: CheckpointDirectory) -> None:
+    """Remove the logs of a query that never came to run."""
+    path = f"{directory.path}/spark"
+    if directory.filesystem.get_file_info(path).type == fs.FileType.Directory:
+        directory.filesystem.delete_dir(path)
+
+
+def source_log(directory: CheckpointDirectory, number: int) -> str:
+    """Where the source of a number keeps a log of its own, as that of files does."""
+    return f"{directory.path}/spark/sources/{number}"
+
+
+def _write(directory: CheckpointDirectory, name: str, lines: list[str]) -> None:
+    path = f"{directory.path}/spark/{name}"
+    directory.filesystem.create_dir(path.rpartition("/")[0], recursive=True)
+    temporary = f"{path}.{uuid.uuid4().hex}.tmp"
+    with directory.filesystem.open_output_stream(temporary) as stream:
+        stream.write("\n".join(lines).encode())
+    directory.filesystem.move(temporary, path)

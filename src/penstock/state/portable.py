@@ -1,0 +1,105 @@
+"""State rows of one operator in a form that does not depend on its place in a vertex; owns the translation both ways.
+
+The rows of a store hold the number of the operator in its vertex (`penstock.state.keyed`, `penstock.state.timers`). A
+portable row names state and key instead, so that it can be read without the plan that wrote it, and given to an
+operator that sits elsewhere in another plan.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from penstock.state.keyed import STATE_KINDS
+from penstock.state.keys import encode_key, read_key
+from penstock.state.store import OrderedStore
+
+EVENT_TIMERS = "__event_time_timers__"
+PROCESSING_TIMERS = "__processing_time_timers__"
+
+_TIMER_STATES = (EVENT_TIMERS, PROCESSING_TIMERS)
+_EPOCH_NAME = "__epoch__"
+_TIMER_KIND, _EPOCH_KIND = "timer", "epoch"  # names may be a user's too, kinds are not
+_META, _KEYED, _TIMER = b"\x00", b"\x01", b"\x02"
+_GROUP = struct.Struct(">H")
+_STATE_ID_AT, _KEY_AT = 5, 9
+_TIMER_TIME_AT, _TIMER_GROUP_AT, _TIMER_KEY_AT = 4, 12, 14
+
+Entry = tuple[bytes, bytes]
+
+
+class PortableRow(NamedTuple):
+    """One row. `key` is encoded as by `penstock.state.keys`; `suffix` is a map's key, a place in a list, or a time.
+
+    Rows without a key group are about the operator as a whole: each of its states has one, before all entries.
+    """
+
+    key_group: int | None
+    state: str
+    kind: str
+    namespace: bytes
+    key: bytes
+    suffix: bytes
+    value: bytes
+
+
+def is_declaration(row: PortableRow) -> bool:
+    """Whether a row says that a state exists, and of which kind."""
+    return row.key_group is None and row.kind != _EPOCH_KIND
+
+
+def exported_rows(store: OrderedStore, operator_index: int) -> Iterator[PortableRow]:
+    """All rows of one operator: what its states are, then their entries by key group, then timers."""
+    operator = operator_index.to_bytes(2, "big")
+    declared = list(_declarations(store, operator))
+    yield from declared
+    names = {row.value[1:5]: (row.state, row.kind) for row in declared if is_declaration(row)}
+    for row, value in store.scan(_KEYED + operator):
+        name, kind = names[row[_STATE_ID_AT:_KEY_AT]]
+        key_end = read_key(row, _KEY_AT)[1]
+        namespace, end = read_key(row, key_end)
+        group = _GROUP.unpack_from(row, 3)[0]
+        yield PortableRow(group, name, kind, namespace, row[_KEY_AT:key_end], row[end:], value)
+    for row, value in store.scan(_TIMER + operator):
+        key_end = read_key(row, _TIMER_KEY_AT)[1]
+        namespace, _ = read_key(row, key_end)
+        group = _GROUP.unpack_from(row, _TIMER_GROUP_AT)[0]
+        time = row[_TIMER_TIME_AT:_TIMER_GROUP_AT]
+        state = _TIMER_STATES[row[3]]
+        yield PortableRow(group, state, _TIMER_KIND, namespace, row[_TIMER_KEY_AT:key_end], time, value)
+
+
+def _declarations(store: OrderedStore, operator: bytes) -> Iterator[PortableRow]:
+    states = _META + operator + b"s"
+    for row, value in store.scan(states):
+        name = row[len(states) :].decode("utf-8", "surrogatepass")
+        yield PortableRow(None, name, STATE_KINDS[value[0]], b"", b"", b"", value)
+    epoch = store.get(_META + operator + b"e")
+    if epoch is not None:
+        yield PortableRow(None, _EPOCH_NAME, _EPOCH_KIND, b"", b"", b"", epoch)
+
+
+def imported_entries(rows: Iterable[PortableRow], operator_index: int) -> Iterator[Entry]:
+    """Store entries of an operator at another place; the rows may come from several old subtasks, one after another."""
+    operator = operator_index.to_bytes(2, "big")
+    ids: dict[str, bytes] = {}
+    epoch = b""
+    for row in rows:
+        if row.key_group is None:
+            if row.kind == _EPOCH_KIND:
+                # Lists of all old subtasks come together: what is appended next must sort behind all of them.
+                epoch = max(epoch, row.value)
+            elif row.state not in ids:
+                ids[row.state] = row.value[1:5]
+                yield _META + operator + b"s" + row.state.encode("utf-8", "surrogatepass"), row.value
+            continue
+        place = _GROUP.pack(row.key_group)
+        namespace = encode_key(row.namespace)
+        if row.kind == _TIMER_KIND:
+            domain = bytes([_TIMER_STATES.index(row.state)])
+            yield _TIMER + operator + domain + row.suffix + place + row.key + namespace, row.value
+        else:
+            yield _KEYED + operator + place + ids[row.state] + row.key + namespace + row.suffix, row.value
+    if epoch:
+        yield _META + operator + b"e", epoch
