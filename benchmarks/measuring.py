@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import dataclass
@@ -72,6 +73,10 @@ def run(build: Build, records: int, *, parallelism: int = 2, batch: int = 500_00
 
 
 def slope(build: Build, small: int, large: int) -> tuple[float, Run]:
-    """Records a second in steady state: what the additional records cost, start-up apart."""
+    """Records a second in steady state: what the additional records cost, start-up apart.
+
+    Not a number where they cost nothing that could be told from chance: then there are too few of them.
+    """
     first, second = run(build, small), run(build, large)
-    return (large - small) / max(second.seconds - first.seconds, 1e-9), second
+    additional = second.seconds - first.seconds
+    return (large - small) / additional if additional > 0 else math.nan, second

@@ -1,4 +1,4 @@
-"""`make bench`: speed in steady state and memory of workers, as one table.
+"""`make bench`: speed in steady state, of windows too, and memory of workers, as tables.
 
 The comparison with other systems comes with a later issue; this one says what this machine does with Penstock alone.
 """
@@ -15,9 +15,10 @@ from rich.table import Table
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
-from benchmarks import testkit
+from benchmarks import async_calls, testkit
 from benchmarks.measuring import run, slope
-from benchmarks.workloads import keyed_count, keyed_timers, map_and_filter
+from benchmarks.windows import CAPTION, WINDOWS
+from benchmarks.workloads import Build, keyed_count, keyed_timers, map_and_filter
 
 SPEED = {
     "map + filter, two lambdas": map_and_filter,
@@ -25,6 +26,7 @@ SPEED = {
     "keyed count, 200,000 keys": keyed_count(200_000),
     "keyed count with timers, 2,000 keys": keyed_timers(2_000),
 }
+PARTS = ("speed", "windows", "async", "memory", "testkit")
 MEMORY_KEYS = 1_000_000
 MEMORY_LIMIT_MB = 600
 
@@ -32,7 +34,9 @@ MEMORY_LIMIT_MB = 600
 def main() -> int:
     """Measure and print; exits with 1 if a worker grew past its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=("speed", "memory", "testkit"), help="measure one part only")
+    parser.add_argument(
+        "--only", choices=("speed", "windows", "async", "memory", "testkit"), help="measure one part only"
+    )
     parser.add_argument("--scale", type=float, default=1.0, help="more or fewer records than usual")
     arguments = parser.parse_args()
     console = Console()
@@ -41,20 +45,24 @@ def main() -> int:
     )
     status = 0
     if arguments.only in (None, "speed"):
-        console.print(_speed(arguments.scale))
+        console.print(_speeds("Speed", SPEED, arguments.scale))
+    if arguments.only in (None, "windows"):
+        console.print(_speeds("Windows", WINDOWS, arguments.scale, CAPTION))
+    if arguments.only in (None, "async"):
+        status = async_calls.main()
     if arguments.only in (None, "memory"):
-        status = _memory(console, arguments.scale)
+        status = _memory(console, arguments.scale) or status
     if arguments.only in (None, "testkit"):
         status = testkit.main() or status
     return status
 
 
-def _speed(scale: float) -> Table:
-    table = Table(title="Speed, records a second in steady state")
+def _speeds(title: str, jobs: dict[str, Build], scale: float, caption: str | None = None) -> Table:
+    table = Table(title=f"{title}, records a second in steady state", caption=caption)
     for column in ("job", "records/s", "largest worker, MB"):
         table.add_column(column, justify="left" if column == "job" else "right")
     run(map_and_filter, 10_000)  # the first job of a session pays for what all share
-    for name, build in SPEED.items():
+    for name, build in jobs.items():
         rate, last = slope(build, int(1_000_000 * scale), int(4_000_000 * scale))
         table.add_row(name, f"{rate:,.0f}", f"{last.largest_worker_mb:,.0f}")
     return table

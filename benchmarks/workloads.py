@@ -12,7 +12,7 @@ from penstock.datastream.state import ValueStateDescriptor
 
 Build = Callable[[StreamExecutionEnvironment, int], None]
 
-_SPREAD = 2_654_435_761
+SPREAD = 2_654_435_761
 """Knuth's multiplicative hash: spreads record numbers over keys without the cost of a random number."""
 
 
@@ -44,26 +44,27 @@ class TimeoutPerKey(RunningCount):
 
 
 def _records(environment: StreamExecutionEnvironment, count: int, keys: int) -> DataStream:
-    source = DataGeneratorSource(lambda n: (n * _SPREAD % 4_294_967_296 % keys, n), count)
+    source = DataGeneratorSource(lambda n: (n * SPREAD % 4_294_967_296 % keys, n), count)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: value[1])
     return environment.from_source(source, strategy, "numbers")
 
 
-def _discard(stream: DataStream) -> None:
+def discard(stream: DataStream) -> None:
+    """End a job without output."""
     stream.filter(lambda value: value is None).print()
 
 
 def map_and_filter(environment: StreamExecutionEnvironment, count: int) -> None:
     """A stateless chain of two lambdas."""
     stream = _records(environment, count, 2_000)
-    _discard(stream.map(lambda value: (value[0], value[1] + 1)).filter(lambda value: value[1] % 2 == 0))
+    discard(stream.map(lambda value: (value[0], value[1] + 1)).filter(lambda value: value[1] % 2 == 0))
 
 
 def keyed_count(keys: int) -> Build:
     """A running count per key."""
 
     def build(environment: StreamExecutionEnvironment, count: int) -> None:
-        _discard(_records(environment, count, keys).key_by(lambda value: value[0]).process(RunningCount()))
+        discard(_records(environment, count, keys).key_by(lambda value: value[0]).process(RunningCount()))
 
     return build
 
@@ -72,6 +73,6 @@ def keyed_timers(keys: int) -> Build:
     """A running count per key, with timers."""
 
     def build(environment: StreamExecutionEnvironment, count: int) -> None:
-        _discard(_records(environment, count, keys).key_by(lambda value: value[0]).process(TimeoutPerKey()))
+        discard(_records(environment, count, keys).key_by(lambda value: value[0]).process(TimeoutPerKey()))
 
     return build

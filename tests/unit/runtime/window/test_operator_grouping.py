@@ -157,6 +157,17 @@ def test_processing_time_too(assigner: Any) -> None:
     assert len(results[0]) > 2
 
 
+def test_a_window_that_waits_keeps_the_order_of_records_of_which_some_fire_another_one() -> None:
+    with KeyedHarness(
+        WindowOperator(told(SlidingEventTimeWindows.of(10, 5), allowed_lateness=5)), key=key_of
+    ) as harness:
+        harness.process_watermark(9)
+        harness.process_elements([(("a", 1), 8), (("b", 2), 12), (("a", 3), 12)])
+        assert [value[4] for value in harness.output_values()] == [[("a", 1)]]
+        harness.process_watermark(14)
+        assert ("a", 5, 15, 14, [("a", 1), ("a", 3)]) in harness.output_values()
+
+
 class Picky(AggregateFunction):
     def create_accumulator(self) -> int:
         return 0

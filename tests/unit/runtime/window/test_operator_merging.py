@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from penstock.common.constants import MIN_WATERMARK
 from penstock.common.serializer import TypeSerializer
 from penstock.common.typeinfo import Types
 from penstock.datastream import OutputTag
@@ -144,6 +145,14 @@ def test_state_of_a_trigger_follows_its_window_through_merges_and_restores() -> 
         assert_nothing_left(second)
 
 
+def test_timers_of_merged_windows_go_with_them() -> None:
+    with harness_of(sessions(Census(), allowed_lateness=10)) as harness:
+        feed(harness, (1, 0), (2, 5))
+        assert harness.num_event_time_timers() == 4  # an end and a clean-up each
+        feed(harness, (3, 2))
+        assert harness.num_event_time_timers() == 2
+
+
 def test_value_state_of_a_trigger_cannot_be_merged() -> None:
     with (
         harness_of(sessions(MergesValues())) as harness,
@@ -173,6 +182,11 @@ def test_sessions_fire_when_they_are_over(settings: dict[str, Any]) -> None:
         harness.process_watermark(100)
         assert harness.output_values()[1:] == [(10, 13, [2]), (20, 23, [5])]
         assert_nothing_left(harness)
+
+
+def test_the_lowest_watermark_is_no_timestamp_of_a_session() -> None:
+    with harness_of(sessions()) as harness, pytest.raises(OperatorFailure, match=r"no timestamp(.|\n)*\('k', 2\)"):
+        feed(harness, (1, 0), (2, MIN_WATERMARK))
 
 
 def test_a_late_record_within_lateness_fires_its_session_again_and_joins_fired_ones() -> None:

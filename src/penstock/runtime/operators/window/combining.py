@@ -75,6 +75,8 @@ class Aggregator:
             accumulator = self._function.create_accumulator()
         for value in values:
             accumulator = add(value, accumulator)
+        if accumulator is None and self._function.create_accumulator() is not None:
+            raise StateError(f"{type(self._function).__name__}.add() must return the accumulator, it returned None.")
         return accumulator
 
     def merge(self, first: Any, second: Any) -> Any:
@@ -106,6 +108,8 @@ class PartialCombiner:
         for _, _, part, count, value in values:
             if not count:
                 accumulator = inner.fold(accumulator, iter((value,)))
+                continue
+            if part is None:
                 continue
             if copies:
                 part = own_copy(part)

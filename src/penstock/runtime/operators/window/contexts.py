@@ -54,11 +54,11 @@ class KeyWideState:
     def _outside(self, method: Callable[..., Any]) -> Callable[..., Any]:
         backend = self._backend
 
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
             namespace = backend.namespace
             backend.set_namespace(VOID_NAMESPACE)
             try:
-                return method(*arguments)
+                return method(*arguments, **named)
             finally:
                 backend.set_namespace(namespace)
 

@@ -65,10 +65,10 @@ class WindowGrouping:
         try:
             cells = self._cells(timestamps, len(values))
             known = KeySlots(keys)
-        except (TypeError, KeyEncodingError):  # no timestamp, no usable key: one by one it is said of which record
+            targets: dict[bytes, _Target] = {}
+            goals = {cell: self._targets(cell, targets) for cell in set(cells)}
+        except (TypeError, ValueError, KeyEncodingError):  # no timestamp or usable key: one by one it is said of which
             return None
-        targets: dict[bytes, _Target] = {}
-        goals = {cell: self._targets(cell, targets) for cell in set(cells)}
         passed = {cell for cell, goal in goals.items() if not goal}
         slots = known.slots
         rest: list[int] = []

@@ -167,7 +167,8 @@ class LocalWindowAggregation(StreamOperator):
                     pane[slot] = [first(value), 1, key]
                     self._groups += 1
                 else:
-                    group[0] = fold(group[0], value)
+                    held = group[0]  # None if the function returned that: as for windows, then nothing is held
+                    group[0] = first(value) if held is None else fold(held, value)
                     group[1] += 1
         except Exception as error:
             raise self.record_failure(error, values, consumed) from None

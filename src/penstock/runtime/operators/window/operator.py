@@ -146,19 +146,22 @@ class WindowOperator(TimedOperator):
                 set_key(key)
                 seen = value.value if takes_partials else value
                 if not element(value, timestamp, seen):
-                    self._drop_if_late(seen, timestamp, value.count or 1 if takes_partials else 1)
+                    self._drop_if_late(seen, timestamp, value.count if takes_partials else 0)
         except Exception as error:
             self._collector.discard()
             raise self.record_failure(error, values, consumed) from None
 
-    def _drop_if_late(self, value: Any, timestamp: int | None, count: int) -> None:
-        """A record that no window took is late if its own time has passed, too."""
+    def _drop_if_late(self, value: Any, timestamp: int | None, folded: int) -> None:
+        """A record that no window took is late if its own time has passed, too.
+
+        Of several that were `folded` into one before the exchange nothing is left but their number.
+        """
         if not self._is_event_time:
             return
         if timestamp is not None and timestamp + self.spec.allowed_lateness > self.watermark:
             return
-        if self.spec.late_tag is None or count > 1:
-            self._late.inc(count)
+        if self.spec.late_tag is None or folded:
+            self._late.inc(folded or 1)
             return
         self._collector.timestamp = timestamp
         self._collector.side(self.spec.late_tag, value)

@@ -12,7 +12,7 @@ import math
 from functools import reduce
 from typing import Any
 
-from penstock.common.constants import MAX_WATERMARK
+from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import TimeWindow
 from penstock.errors import KeyEncodingError
@@ -120,7 +120,8 @@ class Panes:
         try:
             panes = [time - (time - offset) % width for time in timestamps]  # type: ignore[union-attr, operator]
             known = KeySlots(keys)
-        except (TypeError, KeyEncodingError):  # no timestamp, no usable key: one by one it is said of which record
+            self._check_span(min(panes), max(panes))
+        except (TypeError, ValueError, KeyEncodingError):  # no timestamp or usable key: one by one it is said of which
             return None
         passed = {pane for pane in set(panes) if self._times.first(pane) <= watermark}
         groups: dict[Any, Any] = {}
@@ -143,6 +144,12 @@ class Panes:
             self._take_key(group)
         return rest
 
+    def _check_span(self, earliest: int, latest: int) -> None:
+        """Refuse panes with windows that reach beyond 64 bits."""
+        size = self._times.size
+        for end in (self._times.first(earliest) + 1, self._times.last(latest) + 1):
+            self._to_bytes(TimeWindow(end - size, end))
+
     def _take_key(self, group: Any) -> None:
         held = self._state.value() or [None, {}]
         for pane, records in group.items():
@@ -161,10 +168,11 @@ class Panes:
 
     def element(self, value: Any, timestamp: int | None, assigned_by: Any) -> bool:
         """Add a record to its pane; the windows that have passed and still take records fire at once, latest first."""
-        if timestamp is None:  # the assigner knows what to say
+        if timestamp is None or timestamp <= MIN_WATERMARK:  # the assigner knows what to say
             self._assigner.assign_windows(assigned_by, timestamp, None)
         times, watermark = self._times, self._operator.watermark
         pane = times.pane_of(timestamp)  # type: ignore[arg-type]
+        self._check_span(pane, pane)
         last = times.last(pane)
         if times.cleanup(last) <= watermark:
             return False
@@ -214,8 +222,10 @@ class Panes:
 
     def _fire(self, panes: dict[int, Any], end: int) -> None:
         start = end + 1 - self._times.size
-        # Copies: the function may change what it merges, and the panes are needed again.
-        parts = own_copies([part for pane, part in panes.items() if start <= pane <= end])
+        # Copies: the function may change what it merges, and the panes are needed again. A function that returned None
+        # left its pane empty, as it would leave a window.
+        held = [part for pane, part in panes.items() if start <= pane <= end and part is not None]
+        parts = own_copies(held)
         if not parts:
             return
         accumulator = reduce(self._combiner.merge, parts)

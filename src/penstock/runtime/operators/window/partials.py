@@ -17,3 +17,9 @@ class Partial(NamedTuple):
     accumulator: Any
     count: int  # type: ignore[assignment]  # as a field it hides the method of tuples
     value: Any
+
+    def __repr__(self) -> str:
+        # Seen in failures, by somebody who knows elements but not that they were aggregated on their way.
+        if not self.count:
+            return repr(self.value)
+        return f"{self.accumulator!r}, made of {self.count} element(s) of key {self.key!r} before the exchange"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from penstock.common.constants import MAX_WATERMARK
 from penstock.datastream.window import TimeWindow
 from penstock.runtime.operators.window.contents import Groups
 from penstock.runtime.operators.window.grouping import KeySlots
@@ -51,6 +52,8 @@ class SessionGrouping:
             known = KeySlots(keys)
             for value, timestamp, slot in zip(values, timestamps, known.slots, strict=True):
                 (window,) = assign(value, timestamp, context)
+                if window.end > MAX_WATERMARK:
+                    return None
                 if window.end - 1 <= watermark:
                     passed.add(slot)
                 group = groups.get(slot)
