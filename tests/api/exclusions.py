@@ -73,10 +73,6 @@ MISSING: dict[str, set[str]] = {
         f"{FILES}:FileSourceBuilder.set_split_assigner",
         f"{FILES}:FileSplitAssignerProvider",
     },
-    "to come with savepoints": {
-        "pyflink.common.job_client:JobClient.stop_with_savepoint",
-        "pyflink.common.job_client:JobClient.trigger_savepoint",
-    },
     "to come with cached results": {
         f"{STREAMS}:CachedDataStream",
         f"{STREAMS}:DataStream.cache",

@@ -26,7 +26,7 @@ def submitted(program: Program, seed: int, directory: Path) -> InProcessJobClien
     environment = StreamExecutionEnvironment.in_process(
         seed,
         crash_rate=rng.choice([0.0, 0.002, 0.01, 0.03]),
-        state=rng.choice(["memory", "memory", "lmdb"]),
+        state=rng.choice(["memory", "heap", "lmdb"]),
         configuration=configuration,
     )
     program.build(environment, directory)

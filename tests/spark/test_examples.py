@@ -40,7 +40,7 @@ def json_lines(folder: Path) -> list[Any]:
 
 def test_every_example_is_short_and_says_what_it_mirrors() -> None:
     small = [path for path in EXAMPLES.glob("*.py") if not path.name.startswith("trades")]
-    assert len(small) == 16
+    assert len(small) == 17
     for path in small:
         text = path.read_text()
         assert len(text.splitlines()) <= 60, path.name
@@ -162,3 +162,13 @@ def test_restart_and_resume_counts_every_number_once(example: LoadExample, tmp_p
     assert module.main(tmp_path) >= 1
     counts = sorted(json_lines(tmp_path / "counts"))
     assert counts == [[key, count] for key in range(10) for count in range(1, module.COUNT // 10 + 1)]
+
+
+def test_savepoint_upgrade_loses_and_repeats_nothing(example: LoadExample, tmp_path: Path) -> None:
+    upgrade = example("savepoint_upgrade")
+    savepoint = Path(upgrade.main(tmp_path))
+    assert (savepoint / "savepoint.json").exists()
+    each = upgrade.COUNT // 10
+    expected = sorted([digit, count] for digit in range(10) for count in range(1, each + 1))
+    assert sorted(json_lines(tmp_path / "counts")) == expected
+    assert [count for _, count in json_lines(tmp_path / "hundreds") if count == each] == [200] * 10

@@ -78,7 +78,7 @@ class LoopCallRunner:
         limit_s = self._settings.timeout_s + self._grace_s
         while not flights.reached.wait(min(1.0, self._grace_s)):
             if host.is_stopped:
-                flights.fault = _loop_fault("the event loop was stopped, because a call of another operator hung in it")
+                flights.fault = _loop_fault(f"the event loop was stopped: {host.stopped_by}")
             elif flights.progress != seen:
                 seen, since = flights.progress, time.monotonic()
             elif time.monotonic() - since > limit_s:

@@ -15,6 +15,7 @@ class EventLoopThread:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.is_stopped = False
+        self.stopped_by = "user code ended it, by sys.exit() in a task that no call awaits or by loop.stop()"
         threading.Thread(target=self._run, name="penstock-calls", daemon=True).start()
 
     def _run(self) -> None:
@@ -38,6 +39,7 @@ class EventLoopThread:
         with _lock:
             if _shared is self:
                 _shared = None
+        self.stopped_by = "a call of another operator hung in it"
         self.is_stopped = True
         self.post(self.loop.stop)
 
@@ -48,10 +50,10 @@ _inherited: list[EventLoopThread | None] = []
 
 
 def shared_loop() -> EventLoopThread:
-    """The loop of this process."""
+    """The loop of this process; a new one if user code has ended the last."""
     global _shared
     with _lock:
-        if _shared is None:
+        if _shared is None or _shared.is_stopped:
             _shared = EventLoopThread()
         return _shared
 

@@ -29,6 +29,25 @@ class JobClient(ABC):
         """Stop the job at once; done when it has stopped."""
 
     @abstractmethod
+    def trigger_savepoint(
+        self, savepoint_directory: str | None = None, format_type: Any = None
+    ) -> CompletableFuture[str]:
+        """Write a savepoint, the job going on; done, with its path, when it is whole.
+
+        Without a directory, that of the configuration is used. `format_type` is accepted: there is one format.
+        """
+
+    @abstractmethod
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None, format_type: Any = None
+    ) -> CompletableFuture[str]:
+        """Write a savepoint and end the job, with nothing done in between; done, with its path, when it has ended.
+
+        `advance_to_end_of_event_time` ends the sources first, fires all timers and windows and commits all sinks: for
+        jobs that will not go on.
+        """
+
+    @abstractmethod
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """Return the accumulators so far."""
 

@@ -11,13 +11,14 @@ import contextlib
 import hashlib
 import os
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from penstock.connectors.bucketing import BasePathBucketAssigner, BucketAssigner, checked_bucket
 from penstock.connectors.file_committer import ClearStaging, FileCommitter, PublishFile
 from penstock.connectors.file_formats import BlockEncoder, Chunk, ChunkWriter, FileFormat
 from penstock.connectors.rolling import DefaultRollingPolicy, RollingPolicy
-from penstock.connectors.sink import Committer, Sink, SinkContext, SinkWriter
+from penstock.connectors.sink import Committer, Sink, SinkContext, SinkWriter, UnfinishedFile
 from penstock.connectors.storage import Storage, path_segment
 from penstock.errors import ConfigurationError, SinkError
 
@@ -41,6 +42,10 @@ class FileSinkState:
 
     parts: tuple[Part, ...] = ()
     learned: Any = None
+
+    def __bool__(self) -> bool:
+        """Whether there is something that must not be lost."""
+        return bool(self.parts)
 
 
 class FileSink(Sink):
@@ -89,6 +94,43 @@ class FileSink(Sink):
     def create_committer(self) -> Committer | None:
         """Make the committer that renames."""
         return FileCommitter(self.location)
+
+    def unfinished_files(self, name: str, state: FileSinkState | None) -> list[UnfinishedFile]:
+        """Each part that is carried, as the file it would become now."""
+        parts = state.parts if state is not None else ()
+        learned = None if state is None else state.learned
+        return [UnfinishedFile(part.bucket, partial(self._copy_part, name, learned, part)) for part in parts]
+
+    def _copy_part(self, name: str, learned: Any, part: Part, stream: Any) -> None:
+        storage = Storage(self.location)
+        try:
+            self.file_format.create_encoder(name, learned).merge(storage, part.chunks, stream)
+        except FileNotFoundError as failure:
+            raise SinkError(
+                f"Sink {name!r} has begun files that are not in {self.location} ({failure}): keep the directory of the "
+                "sink, and start from a savepoint or from the newest checkpoint."
+            ) from failure
+
+    def publication(self, context: SinkContext, number: int, file: UnfinishedFile) -> PublishFile:
+        """Stage the copy beside the folders of the job's writers, under a name that no version has."""
+        storage = Storage(self.location)
+        job, uid = path_segment(context.job_id), path_segment(context.uid)
+        staged = f"{STAGING}/{job}/{uid}/carried-{number}"
+        with storage.open_output(staged) as stream:
+            file.copy_to(stream)
+        name = f"{self.part_prefix}-{_owner(context)}-carried-{number}{self.part_suffix}"
+        return PublishFile(staged, f"{file.place}/{name}" if file.place else name)
+
+    def restored_states(self, states: list[FileSinkState | None], parallelism: int) -> list[Any]:
+        """No parts; what a subtask learned of its records is of no use where others come to it."""
+        if len(states) != parallelism:
+            return [None] * parallelism
+        return [None if state is None else FileSinkState((), state.learned) for state in states]
+
+
+def _owner(context: SinkContext) -> str:
+    """Two sinks, or two runs of a job, may share a directory, and their versions may be the same."""
+    return hashlib.sha256(f"{context.job_id}\0{context.uid}".encode()).hexdigest()[:8]
 
 
 def _check_file_name(prefix: Any, suffix: Any) -> None:
@@ -139,9 +181,7 @@ class FileWriter(SinkWriter):
         # parallelism the folders of before must be left to the states that list their files.
         subtask = f"{context.subtask}-of-{context.parallelism}"
         self._directory = f"{STAGING}/{path_segment(context.job_id)}/{path_segment(context.uid)}/{subtask}"
-        # Two sinks, or two runs of a job, may share a directory, and their versions may be the same.
-        owner = hashlib.sha256(f"{context.job_id}\0{context.uid}".encode()).hexdigest()[:8]
-        self._final_stem = f"{sink.part_prefix}-{owner}-{context.subtask}"
+        self._final_stem = f"{sink.part_prefix}-{_owner(context)}-{context.subtask}"
         self._open: dict[str, _OpenChunk] = {}
         self._parts: dict[str, _PartInProgress]
         self._full: list[_PartInProgress]
@@ -151,7 +191,7 @@ class FileWriter(SinkWriter):
     def begin(self, version: int, attempt: str, state: FileSinkState | None) -> None:
         """Take over the carried parts and remove what earlier batches left behind."""
         self._close_streams()
-        self._reset(version, path_segment(attempt), state or FileSinkState())
+        self._reset(version, path_segment(attempt), FileSinkState() if state is None else state)
         self._remove_orphans()
 
     def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:

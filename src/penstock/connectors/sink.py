@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.errors import SinkError
+
 
 @dataclass(frozen=True)
 class SinkContext:
@@ -24,6 +26,14 @@ class SinkContext:
     subtask: int
     parallelism: int
     clock: Callable[[], int]
+
+
+@dataclass(frozen=True)
+class UnfinishedFile:
+    """A file that a writer has begun and not published: where it belongs, and how to copy its records to a stream."""
+
+    place: str
+    copy_to: Callable[[Any], None]
 
 
 class RecordError(Exception):
@@ -54,7 +64,10 @@ class SinkWriter(ABC):
         """End the batch: make what was written durable and return picklable committables for the driver."""
 
     def snapshot(self) -> Any:
-        """Small picklable state to carry to the next batch; called right after `prepare_commit`."""
+        """Small picklable state to carry to the next batch; called right after `prepare_commit`.
+
+        False (as `bool()` has it) if records that were written do not depend on it.
+        """
         return None
 
     def next_deadline(self) -> int | None:
@@ -94,3 +107,23 @@ class Sink(ABC):
     def create_committer(self) -> Committer | None:
         """Make the committer (on the driver), or None if writers return no committables."""
         return None
+
+    # A savepoint may be started from more than once and beside the job that made it, so what writers carry in their
+    # state must not be shared: files are copied, the rest is handed on.
+
+    def unfinished_files(self, name: str, state: Any) -> list[UnfinishedFile]:
+        """The files that a writer's state refers to."""
+        return []
+
+    def publication(self, context: SinkContext, number: int, file: UnfinishedFile) -> Any:
+        """Stage a copy of a file for another job; returns what the committer needs to publish it."""
+        raise AssertionError(f"{type(self).__name__} carries no files")
+
+    def restored_states(self, states: list[Any], parallelism: int) -> list[Any]:
+        """What the writers of another job go on from, where the files of these states are taken care of."""
+        if len(states) != parallelism and any(state is not None for state in states):
+            raise SinkError(
+                f"{type(self).__name__} carries state that it cannot divide: keep its parallelism at {len(states)}, or "
+                "let it implement restored_states()."
+            )
+        return states if len(states) == parallelism else [None] * parallelism

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from penstock.common.time import Duration
@@ -13,13 +14,21 @@ from penstock.errors import ConfigurationError
 __all__ = ["CheckpointConfig"]
 
 _DISABLED = -1
+_NOTHING_TO_ALIGN = "no element is in flight between two batches, so there is nothing to align"
+_NO_TIMEOUT = (
+    "a checkpoint is the end of a batch, which would have to be run again; limit a batch by the configuration key "
+    "penstock.batch.max-records instead"
+)
+_NO_TOLERANCE = (
+    "a checkpoint is the end of a batch, and a batch that failed must be run again; the restart strategy says how often"
+)
 
 
 class CheckpointConfig:
     """When and where checkpoints are taken; all times are milliseconds.
 
-    Unaligned checkpoints have no meaning on Spark, where no element is in flight between two batches; their
-    settings are kept and have no effect.
+    A checkpoint is the end of a batch here, so some of Flink's settings have nothing to act on. They are kept and given
+    back, and asking for what is not there warns with the reason.
     """
 
     def __init__(self) -> None:
@@ -62,8 +71,9 @@ class CheckpointConfig:
         return self._timeout
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
-        """Set how long a checkpoint may take."""
+        """Kept with a warning: a batch that was given up would only have to be run again."""
         self._timeout = _at_least(1, "checkpoint timeout", checkpoint_timeout)
+        _warn("set_checkpoint_timeout", _NO_TIMEOUT)
         return self
 
     def get_min_pause_between_checkpoints(self) -> int:
@@ -71,7 +81,7 @@ class CheckpointConfig:
         return self._min_pause
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
-        """Set the shortest pause between two checkpoints."""
+        """Set the shortest time from a batch to the next; it counts if it is longer than the interval."""
         self._min_pause = _at_least(0, "pause between checkpoints", min_pause_between_checkpoints)
         return self
 
@@ -80,8 +90,10 @@ class CheckpointConfig:
         return self._max_concurrent
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        """Accepted without effect: there is always one checkpoint at a time."""
+        """Kept, with a warning if it is more than the one checkpoint at a time that there always is."""
         self._max_concurrent = _at_least(1, "number of concurrent checkpoints", max_concurrent_checkpoints)
+        if self._max_concurrent > 1:
+            _warn("set_max_concurrent_checkpoints", "a batch, and so a checkpoint, starts when the last one is final")
         return self
 
     def is_fail_on_checkpointing_errors(self) -> bool:
@@ -89,8 +101,10 @@ class CheckpointConfig:
         return self._tolerable_failures == 0
 
     def set_fail_on_checkpointing_errors(self, fail_on_checkpointing_errors: bool) -> CheckpointConfig:
-        """Choose whether the first failed checkpoint fails the job."""
+        """Kept, with a warning if failures should be tolerated."""
         self._tolerable_failures = 0 if fail_on_checkpointing_errors else 2**31 - 1
+        if not fail_on_checkpointing_errors:
+            _warn("set_fail_on_checkpointing_errors", _NO_TOLERANCE)
         return self
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
@@ -98,16 +112,18 @@ class CheckpointConfig:
         return self._tolerable_failures
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> CheckpointConfig:
-        """Set how many checkpoints may fail in a row."""
+        """Kept, with a warning if it is not 0."""
         self._tolerable_failures = _at_least(
             0, "number of tolerable checkpoint failures", tolerable_checkpoint_failure_number
         )
+        if self._tolerable_failures:
+            _warn("set_tolerable_checkpoint_failure_number", _NO_TOLERANCE)
         return self
 
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        """Choose whether the checkpoints of a cancelled job stay."""
+        """Choose whether the checkpoint directory of a cancelled job stays; it does unless it is to be deleted."""
         self._retention = _of_type(ExternalizedCheckpointRetention, retention_mode)
         return self
 
@@ -124,17 +140,20 @@ class CheckpointConfig:
         return self._unaligned
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        """Accepted without effect."""
+        """Kept, with a warning if enabled."""
         self._unaligned = enabled
+        if enabled:
+            _warn("enable_unaligned_checkpoints", _NOTHING_TO_ALIGN)
         return self
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
-        """Accepted without effect."""
+        """Forget the wish; nothing is ever unaligned."""
         return self.enable_unaligned_checkpoints(False)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Accepted without effect."""
+        """Kept with a warning."""
         self._alignment_timeout = _of_type(Duration, alignment_timeout)
+        _warn("set_aligned_checkpoint_timeout", _NOTHING_TO_ALIGN)
         return self
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
@@ -142,7 +161,7 @@ class CheckpointConfig:
         return self._alignment_timeout
 
     def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Accepted without effect (older name)."""
+        """Kept with a warning (older name)."""
         return self.set_aligned_checkpoint_timeout(alignment_timeout)
 
     def get_alignment_timeout(self) -> Duration:
@@ -150,8 +169,10 @@ class CheckpointConfig:
         return self._alignment_timeout
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
-        """Accepted without effect."""
+        """Kept, with a warning if enabled."""
         self._force_unaligned = force_unaligned_checkpoints
+        if force_unaligned_checkpoints:
+            _warn("set_force_unaligned_checkpoints", _NOTHING_TO_ALIGN)
         return self
 
     def is_force_unaligned_checkpoints(self) -> bool:
@@ -174,6 +195,10 @@ class CheckpointConfig:
     def checkpoint_directory(self) -> str | None:
         """Return the directory or URI of checkpoints, None if nothing was chosen."""
         return None if self._storage is None else self._storage.get_checkpoint_path()
+
+
+def _warn(method: str, reason: str) -> None:
+    warnings.warn(f"{method} has no effect: {reason}.", stacklevel=3)
 
 
 def _at_least(lowest: int, what: str, value: int) -> int:

@@ -221,7 +221,7 @@ class AggregateFunction(Function):
 
     @abstractmethod
     def merge(self, acc_a: Any, acc_b: Any) -> Any:
-        """Return both accumulators merged; called for merging windows only."""
+        """Return both accumulators merged: for merging windows, panes of sliding ones, and two-phase aggregation."""
 
 
 class KeySelector(Function):

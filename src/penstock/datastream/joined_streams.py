@@ -62,6 +62,11 @@ class JoinedStreams(_TwoStreams):
         """Call the function with each pair."""
         if not isinstance(function, FlatJoinFunction):
             check_function("apply", function, JoinFunction)
+            if window_join.takes_collector(function):
+                raise GraphError(
+                    "apply: a JoinFunction takes two elements and returns one; derive from FlatJoinFunction to emit "
+                    "any number with a collector."
+                )
         return window_join.join_evaluation(function)
 
 

@@ -34,9 +34,15 @@ from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.data_stream import DataStream
 from penstock.datastream.execution_mode import RuntimeExecutionMode
+from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from penstock.datastream.functions import SourceFunction
 from penstock.datastream.slot_sharing_group import SlotSharingGroup
-from penstock.datastream.state_backend import EmbeddedRocksDBStateBackend, HashMapStateBackend, StateBackend
+from penstock.datastream.state_backend import (
+    CustomStateBackend,
+    EmbeddedRocksDBStateBackend,
+    HashMapStateBackend,
+    StateBackend,
+)
 from penstock.errors import ConfigurationError, GraphError
 from penstock.graph import settings as keys
 from penstock.graph.nodes import Edge, LogicalGraph, Role
@@ -48,7 +54,6 @@ from penstock.runtime import operators
 __all__ = ["StreamExecutionEnvironment"]
 
 _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
-_SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
 _CHANGELOG = "state.changelog.enabled"
 _DEFAULT_BUFFER_TIMEOUT_MS = 100
 
@@ -115,6 +120,11 @@ class StreamExecutionEnvironment:
             self._config.set_max_parallelism(read.max_parallelism)
         if read.trigger_interval_ms is not None:
             self._checkpoint_config.set_checkpoint_interval(read.trigger_interval_ms)
+        if keys.MIN_PAUSE in told:
+            self._checkpoint_config.set_min_pause_between_checkpoints(read.min_pause_ms)
+        if keys.RETENTION in told:
+            kept = ExternalizedCheckpointRetention[read.retention]
+            self._checkpoint_config.set_externalized_checkpoint_retention(kept)
         if read.job_parameters:
             self._config.set_global_job_parameters(read.job_parameters)
         if any(key.startswith(keys.RESTART_STRATEGY.partition(".")[0]) for key in told):
@@ -210,7 +220,7 @@ class StreamExecutionEnvironment:
 
     def get_checkpoint_interval(self) -> int:
         """Return the checkpoint interval in milliseconds, or -1 if there is none."""
-        return self._settings(None).trigger_interval_ms or -1
+        return self._checkpoint_config.get_checkpoint_interval()
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
         """Return the checkpointing mode."""
@@ -231,13 +241,13 @@ class StreamExecutionEnvironment:
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
         """Set where savepoints go if no directory is given."""
         self._configuration.set_string(
-            _SAVEPOINT_DIRECTORY, non_empty_text("set_default_savepoint_directory", directory)
+            keys.SAVEPOINT_DIRECTORY, non_empty_text("set_default_savepoint_directory", directory)
         )
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
         """Return where savepoints go if no directory is given."""
-        return self._configuration.get_string(_SAVEPOINT_DIRECTORY, "") or None
+        return self._settings(None).savepoint_directory
 
     def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
         """Note the wish; state is always saved as change files with a snapshot now and then."""
@@ -251,14 +261,30 @@ class StreamExecutionEnvironment:
         return self._configuration.get_boolean(_CHANGELOG, False)
 
     def set_state_backend(self, state_backend: StateBackend) -> StreamExecutionEnvironment:
-        """Keep state on the heap (HashMapStateBackend) or on the worker's disk (EmbeddedRocksDBStateBackend: LMDB)."""
-        for kind, name in ((HashMapStateBackend, "hashmap"), (EmbeddedRocksDBStateBackend, "rocksdb")):
-            if isinstance(state_backend, kind):
-                self._configuration.set_string(keys.STATE_BACKEND, name)
-                return self
-        raise GraphError(
-            f"set_state_backend: expected a HashMapStateBackend or EmbeddedRocksDBStateBackend, got {state_backend!r}."
-        )
+        """Keep state on the heap (HashMapStateBackend), in RocksDB (EmbeddedRocksDBStateBackend) or by name.
+
+        Without this call it is kept in LMDB, `CustomStateBackend("lmdb")`.
+        """
+        if isinstance(state_backend, HashMapStateBackend):
+            name = "hashmap"
+        elif isinstance(state_backend, EmbeddedRocksDBStateBackend):
+            name = "rocksdb"
+            paths = state_backend.get_db_storage_paths()
+            if paths is not None:
+                self._configuration.set_string(keys.STATE_DIRECTORY, ",".join(paths))
+        elif isinstance(state_backend, CustomStateBackend):
+            name = state_backend.name
+        else:
+            raise GraphError(
+                "set_state_backend: expected a HashMapStateBackend, EmbeddedRocksDBStateBackend or CustomStateBackend, "
+                f"got {state_backend!r}."
+            )
+        try:
+            keys.state_backend(name)
+        except ValueError as error:
+            raise ConfigurationError(f"set_state_backend: {name!r} was chosen, but {error}.") from None
+        self._configuration.set_string(keys.STATE_BACKEND, name)
+        return self
 
     def set_restart_strategy(
         self, restart_strategy_configuration: RestartStrategyConfiguration
@@ -463,6 +489,8 @@ class StreamExecutionEnvironment:
             told[keys.MAX_PARALLELISM] = self._config.get_max_parallelism()
         if self._checkpoint_config.is_checkpointing_enabled():
             told[keys.CHECKPOINT_INTERVAL] = self._checkpoint_config.get_checkpoint_interval()
+        told[keys.MIN_PAUSE] = self._checkpoint_config.get_min_pause_between_checkpoints()
+        told[keys.RETENTION] = self._checkpoint_config.get_externalized_checkpoint_retention().name
         if self._config.get_global_job_parameters():
             told[keys.JOB_PARAMETERS] = self._config.get_global_job_parameters()
         return told

@@ -6,23 +6,25 @@ Decides the shape of the job and refuses graphs that cannot run; knows nothing o
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.errors import GraphError
 from penstock.graph.nodes import FORWARD, Chaining, Edge, Exchange, LogicalGraph, Node, Partitioning, Role
-from penstock.graph.plan import ChainedOperator, InEdge, JobPlan, OutEdge, Vertex
+from penstock.graph.plan import Adopted, ChainedOperator, InEdge, JobPlan, OutEdge, Vertex
 from penstock.graph.settings import JobSettings
 from penstock.state.groups import MAX_PARALLELISM_LIMIT, default_max_parallelism
 
 REBALANCE = Partitioning(Exchange.REBALANCE)
 
 
-def compile_plan(graph: LogicalGraph, settings: JobSettings) -> JobPlan:
-    """Check a logical graph and turn it into a plan."""
+def compile_plan(graph: LogicalGraph, settings: JobSettings, adopted: Mapping[str, Adopted] | None = None) -> JobPlan:
+    """Check a logical graph and turn it into a plan; `adopted` binds operators, by uid, to state they go on from."""
     nodes = list(graph.nodes.values())
     _check_shape(graph, nodes)
     uids = _operator_uids(nodes)
-    drafts = _chain(nodes, settings)
+    known = adopted or {}
+    drafts = _chain(nodes, settings, {node_id: known.get(uid, Adopted()) for node_id, uid in uids.items()})
     _set_levels(drafts, nodes)
     return JobPlan(settings.job_name, _vertices(drafts, nodes, uids))
 
@@ -35,6 +37,7 @@ class _Draft:
     parallelism: int
     max_parallelism: int
     is_driver: bool
+    split_count: int | None = None
     level: int = 0
     position: int = -1
     parents: dict[int, int | None] = field(default_factory=dict)
@@ -104,22 +107,29 @@ def _parallelism(node: Node, settings: JobSettings) -> int:
     return node.parallelism if node.parallelism is not None else settings.parallelism
 
 
-def _max_parallelism(node: Node, parallelism: int, settings: JobSettings) -> int:
+def _max_parallelism(node: Node, parallelism: int, settings: JobSettings, bound: int | None) -> int:
     chosen = node.max_parallelism or settings.max_parallelism
-    limit = default_max_parallelism(parallelism) if chosen is None else chosen
+    if chosen is not None and bound is not None and chosen != bound:
+        raise GraphError(
+            f"operator {node.name!r} has max parallelism {chosen}, but the state it goes on from was made with {bound} "
+            f"and cannot change: set it to {bound}, or do not set it"
+        )
+    limit = chosen or bound or default_max_parallelism(parallelism)
     if parallelism > limit:
-        raise GraphError(f"operator {node.name!r} has parallelism {parallelism} but max parallelism {limit}")
+        reason = ", that of the state it goes on from" if chosen is None and bound is not None else ""
+        raise GraphError(f"operator {node.name!r} has parallelism {parallelism} but max parallelism {limit}{reason}")
     return limit
 
 
-def _chain(nodes: list[Node], settings: JobSettings) -> list[_Draft]:
+def _chain(nodes: list[Node], settings: JobSettings, adopted: dict[int, Adopted]) -> list[_Draft]:
     by_node: dict[int, _Draft] = {}
     drafts: list[_Draft] = []
     for node in nodes:
         parallelism = _parallelism(node, settings)
-        limit = _max_parallelism(node, parallelism, settings)
+        bound = adopted[node.id]
+        limit = _max_parallelism(node, parallelism, settings, bound.max_parallelism)
         is_driver = bool(getattr(node.operator, "runs_on_driver", False))
-        draft = _Draft([], parallelism, limit, is_driver)
+        draft = _Draft([], parallelism, limit, is_driver, bound.split_count)
         parent = _chainable_parent(node, draft, by_node, settings)
         if parent is None:
             drafts.append(draft)
@@ -222,6 +232,8 @@ def _in_edge(edge: Edge, sender: _Draft, out: OutEdge) -> InEdge:
 
 
 def _channels(sender: _Draft) -> int:
+    if sender.split_count is not None:
+        return sender.split_count
     count = getattr(sender.head.operator, "split_count", None)
     return int(count(sender.parallelism)) if count is not None else sender.parallelism
 

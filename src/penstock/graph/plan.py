@@ -27,6 +27,14 @@ class ChainedOperator:
 
 
 @dataclass(frozen=True)
+class Adopted:
+    """What an operator takes over from the job whose state it goes on from; None where it is free."""
+
+    split_count: int | None = None
+    max_parallelism: int | None = None
+
+
+@dataclass(frozen=True)
 class OutEdge:
     """Where an operator of a vertex sends its main output (`tag` None) or a side output.
 
@@ -128,7 +136,9 @@ class JobPlan:
                     "name": vertex.name,
                     "parallelism": vertex.parallelism,
                     "max_parallelism": vertex.max_parallelism,
-                    "operators": [{"uid": op.uid, "kind": type(op.operator).__name__} for op in vertex.operators],
+                    "operators": [
+                        {"uid": op.uid, "name": op.name, "kind": type(op.operator).__name__} for op in vertex.operators
+                    ],
                 }
                 for vertex in self.vertices
                 if not vertex.is_driver

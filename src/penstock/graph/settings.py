@@ -6,6 +6,7 @@ Owns names, defaults and checks of the keys; what a setting does is decided wher
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import os
 import random
 import re
@@ -25,11 +26,17 @@ MAX_PARALLELISM = "pipeline.max-parallelism"
 CHAINING = "pipeline.operator-chaining.enabled"
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
+SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
+RECOVERY_PATH = "execution.state-recovery.path"
+IGNORE_UNCLAIMED_STATE = "execution.state-recovery.ignore-unclaimed-state"
+MIN_PAUSE = "execution.checkpointing.min-pause"
+RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
 RUNTIME_MODE = "execution.runtime-mode"
 RESTART_STRATEGY = "restart-strategy.type"
 MAX_RECORDS_PER_BATCH = "penstock.batch.max-records"
 WATERMARK_EVERY_RECORDS = "pipeline.watermark-every-records"
 STATE_BACKEND = "state.backend.type"
+STATE_DIRECTORY = "state.backend.rocksdb.localdir"
 PYTHON_FILES = "python.files"
 PYTHON_EXECUTABLE = "python.executable"
 JOB_PARAMETERS = "pipeline.global-job-parameters"
@@ -41,18 +48,21 @@ TWO_PHASE = "penstock.window.two-phase"
 DEFAULT_JOB_NAME = "Penstock Streaming Job"
 DEFAULT_MAX_RECORDS_PER_BATCH = 500_000
 DEFAULT_WATERMARK_EVERY_RECORDS = 5_000
+RETENTIONS = ("RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS")
 RUNTIME_MODES = ("STREAMING", "BATCH", "AUTOMATIC")
 TWO_PHASE_MODES = ("auto", "on", "off")
 
 # Older Flink names that programs still carry; the current name wins when both are set.
 _FORMER_NAMES = {
     CHECKPOINT_DIRECTORY: "state.checkpoints.dir",
+    SAVEPOINT_DIRECTORY: "state.savepoints.dir",
+    RECOVERY_PATH: "execution.savepoint.path",
+    IGNORE_UNCLAIMED_STATE: "execution.savepoint.ignore-unclaimed-state",
     STATE_BACKEND: "state.backend",
     RESTART_STRATEGY: "restart-strategy",
     CHAINING: "pipeline.operator-chaining",
 }
-# RocksDB's place, state on disk beside the worker, is taken by LMDB.
-_STATE_BACKENDS = {"lmdb": "lmdb", "rocksdb": "lmdb", "hashmap": "heap", "heap": "heap", "memory": "heap"}
+_STATE_BACKENDS = {"hashmap": "heap", "rocksdb": "rocksdb", "lmdb": "lmdb", "heap": "heap", "memory": "heap"}
 _LOCAL_MASTER = re.compile(r"local\[\s*(\d+)\s*(?:,.*)?\]")
 
 T = TypeVar("T")
@@ -63,10 +73,14 @@ class JobSettings:
     """Everything about a job that is not in its graph.
 
     `parallelism` is used by operators that set none. `trigger_interval_ms` None means a batch as soon as the last
-    one is done. `checkpoint_directory` None means a temporary one that dies with the job. `runtime_mode` is
-    STREAMING, BATCH or AUTOMATIC; `state_backend` is "lmdb" or "heap". `engine` is "spark", or "in-process" for tests,
-    where `seed` makes the choices that a cluster leaves to chance. `two_phase` says which windows aggregate in front of
-    the exchange too: "on", "off", or "auto" for those where nothing can be told but the speed.
+    one is done. `checkpoint_directory` None means a temporary one that dies with the job; a given one is emptied when
+    the job is cancelled if `retention` is DELETE_ON_CANCELLATION. `recovery_path` is the savepoint, or the checkpoint
+    directory of another job, that a job without versions of its own goes on from; what is in it without an owner is an
+    error unless `allow_non_restored_state`. `runtime_mode` is STREAMING, BATCH or AUTOMATIC;
+    `state_backend` is "lmdb", "rocksdb" or "heap", `state_directory` where its local files go if not to Spark's scratch
+    directory. `engine` is "spark", or "in-process" for tests, where `seed` makes the choices that a cluster leaves to
+    chance. `two_phase` says which windows aggregate in front of the exchange too: "on", "off", or "auto" for those
+    where nothing can be told but the speed.
     """
 
     job_name: str = DEFAULT_JOB_NAME
@@ -74,11 +88,17 @@ class JobSettings:
     max_parallelism: int | None = None
     chaining: bool = True
     checkpoint_directory: str | None = None
+    retention: str = "NO_EXTERNALIZED_CHECKPOINTS"
+    savepoint_directory: str | None = None
+    recovery_path: str | None = None
+    allow_non_restored_state: bool = False
     trigger_interval_ms: int | None = None
+    min_pause_ms: int = 0
     runtime_mode: str = "STREAMING"
     restart_strategy: RestartStrategyConfiguration = field(default_factory=RestartStrategies.no_restart)
     max_records_per_batch: int = DEFAULT_MAX_RECORDS_PER_BATCH
     state_backend: str = "lmdb"
+    state_directory: str | None = None
     spark_master: str | None = None
     spark_config: dict[str, str] = field(default_factory=dict)
     python_files: tuple[str, ...] = ()
@@ -87,6 +107,19 @@ class JobSettings:
     engine: str = "spark"
     seed: int | None = None
     two_phase: str = "auto"
+
+    @property
+    def batch_interval_ms(self) -> int | None:
+        """From the start of a batch to the next; None for as soon as the last one is done.
+
+        As in Flink, what may not be closer together than the pause is not tried more often either.
+        """
+        return self.trigger_interval_ms and max(self.trigger_interval_ms, self.min_pause_ms)
+
+    @property
+    def deletes_when_cancelled(self) -> bool:
+        """Whether the checkpoint directory goes with a job that is cancelled."""
+        return self.retention == "DELETE_ON_CANCELLATION"
 
     @classmethod
     def from_configuration(
@@ -107,13 +140,19 @@ class JobSettings:
             max_parallelism=values.read(MAX_PARALLELISM, max_parallelism),
             chaining=values.read_or(CHAINING, boolean, default=True),
             checkpoint_directory=checkpoint_directory or values.read(CHECKPOINT_DIRECTORY, non_empty),
+            retention=values.read_or(RETENTION, retention, default="NO_EXTERNALIZED_CHECKPOINTS"),
+            savepoint_directory=values.read(SAVEPOINT_DIRECTORY, non_empty),
+            recovery_path=values.read(RECOVERY_PATH, non_empty),
+            allow_non_restored_state=values.read_or(IGNORE_UNCLAIMED_STATE, boolean, default=False),
             trigger_interval_ms=interval,
+            min_pause_ms=values.read_or(MIN_PAUSE, duration_ms, default=0),
             runtime_mode=values.read_or(RUNTIME_MODE, runtime_mode, default="STREAMING"),
             restart_strategy=restart_strategy or _restart_strategy(values, is_checkpointed=interval is not None),
             max_records_per_batch=values.read_or(
                 MAX_RECORDS_PER_BATCH, positive, default=DEFAULT_MAX_RECORDS_PER_BATCH
             ),
             state_backend=values.read_or(STATE_BACKEND, state_backend, default="lmdb"),
+            state_directory=values.read(STATE_DIRECTORY, first_of_list),
             spark_master=values.read(SPARK_MASTER, non_empty),
             spark_config=_spark_config(values),
             python_files=values.read_or(PYTHON_FILES, comma_separated, default=()),
@@ -216,6 +255,14 @@ def runtime_mode(value: Any) -> str:
     return mode
 
 
+def retention(value: Any) -> str:
+    """Convert to one of RETENTIONS."""
+    mode = str(value).strip().upper()
+    if mode not in RETENTIONS:
+        raise ValueError(f"it must be one of {', '.join(RETENTIONS)}")
+    return mode
+
+
 def engine(value: Any) -> str:
     """Convert to the name of an engine: Spark, or this process for tests."""
     name = str(value).strip().lower()
@@ -234,10 +281,13 @@ def two_phase_mode(value: Any) -> str:
 
 
 def state_backend(value: Any) -> str:
-    """Convert Flink's and Penstock's backend names to "lmdb" or "heap"."""
+    """Convert Flink's and Penstock's backend names to "lmdb", "rocksdb" or "heap"."""
     backend = _STATE_BACKENDS.get(str(value).strip().lower())
     if backend is None:
         raise ValueError(f"it must be one of {', '.join(_STATE_BACKENDS)}")
+    # The package is optional, and its lack would otherwise show in the first task.
+    if backend == "rocksdb" and importlib.util.find_spec("rocksdict") is None:
+        raise ValueError("that needs the package rocksdict: pip install 'penstock[rocksdb]'")
     return backend
 
 
@@ -245,6 +295,11 @@ def comma_separated(value: Any) -> tuple[str, ...]:
     """Split a text (or take a list) of items; Flink writes lists with commas or semicolons."""
     items = value if isinstance(value, (list, tuple)) else re.split("[,;]", str(value))
     return tuple(text for text in (str(item).strip() for item in items) if text)
+
+
+def first_of_list(value: Any) -> str:
+    """Take the first of a list of items, which must have one."""
+    return non_empty(next(iter(comma_separated(value)), ""))
 
 
 def key_value_pairs(value: Any) -> dict[str, str]:

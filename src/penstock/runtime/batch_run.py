@@ -6,6 +6,7 @@ which subtask is the engine's; it answers through `BatchHost`.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
@@ -136,6 +137,8 @@ def _run(host: BatchHost, vertex: int, number: int, work: Callable[[Subtask], It
 def _give_up(host: BatchHost, subtask: Subtask) -> None:
     host.forget(subtask)
     subtask.abort()
+    with contextlib.suppress(OperatorFailure):  # what made the batch fail matters more
+        subtask.close()
 
 
 def to_driver(kind: int, payload: bytes) -> ExchangeRow:

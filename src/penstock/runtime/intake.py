@@ -1,7 +1,8 @@
 """What the next batch takes from the sources: positions, ticks, drain and ends, as one JSON-able offset.
 
 Owns the decision only; who logs the offset before the batch runs is the engine's business. An offset is
-`{"begun": bool, "tick": int, "draining": bool, "ended": [vertex], "positions": {vertex: [position per split]}}`.
+`{"begun": bool, "tick": int, "draining": bool, "ended": [uid], "positions": {uid: [position per split]}}`. Sources go
+by the uid of their operator, so that positions find their source again in a changed job.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Wish:
     """What the driver of a job wants of the next batches: drain, sources that have ended, a batch at a time."""
 
     is_draining: bool = False
-    ended: tuple[int, ...] = ()
+    ended: tuple[str, ...] = ()
     due_ms: int | None = None
 
 
@@ -32,8 +33,17 @@ class Wish:
 class SplitVertex:
     """A source vertex that Penstock reads itself."""
 
+    vertex: int
     source: SplitSource
     split_count: int
+    has_idleness: bool
+
+
+@dataclass(frozen=True)
+class FrameVertex:
+    """A source vertex that the engine reads."""
+
+    vertex: int
     has_idleness: bool
 
 
@@ -50,29 +60,38 @@ class SourceTask:
 
 @dataclass(frozen=True)
 class SourceList:
-    """All sources of a job. `frames`: vertex -> whether it has idleness, for sources that the engine reads."""
+    """All sources of a job by uid: those that Penstock reads itself, and frames that the engine reads."""
 
-    splits: dict[int, SplitVertex]
-    frames: dict[int, bool]
+    splits: dict[str, SplitVertex]
+    frames: dict[str, FrameVertex]
     max_records_per_batch: int
 
     @classmethod
     def of(cls, plan: JobPlan, max_records_per_batch: int) -> SourceList:
         """The sources of a plan, sorted by who reads them."""
-        splits: dict[int, SplitVertex] = {}
-        frames: dict[int, bool] = {}
+        splits: dict[str, SplitVertex] = {}
+        frames: dict[str, FrameVertex] = {}
         for vertex in plan.sources():
             source = source_operator(vertex).source
             if isinstance(source, SplitSource):
-                splits[vertex.id] = SplitVertex(source, vertex.parallelism, _has_idleness(vertex))
+                splits[vertex.uid] = SplitVertex(vertex.id, source, vertex.parallelism, _has_idleness(vertex))
             else:
-                frames[vertex.id] = _has_idleness(vertex)
+                frames[vertex.uid] = FrameVertex(vertex.id, _has_idleness(vertex))
         return cls(splits, frames, max_records_per_batch)
 
     def first_offset(self) -> Offset:
         """Nothing read, nothing begun."""
-        positions = {str(vertex): [0] * split.split_count for vertex, split in self.splits.items()}
+        positions = {uid: [0] * split.split_count for uid, split in self.splits.items()}
         return {"begun": False, "tick": 0, "draining": False, "ended": [], "positions": positions}
+
+    def resumed_offset(self, positions: dict[str, list[int]]) -> Offset:
+        """Go on from the positions of another job, where it had the same sources.
+
+        Nothing has begun: sources that stand at their end tell it again, to operators that may be new.
+        """
+        first = self.first_offset()
+        kept = {uid: positions.get(uid, each) for uid, each in first["positions"].items()}
+        return {**first, "positions": kept}
 
     def next_offset(self, start: Offset, wish: Wish, *, now_ms: int, elapsed_ms: int) -> Offset:
         """Where the next batch ends. Equal to `start` if there is nothing to do."""
@@ -89,11 +108,10 @@ class SourceList:
         splits = sum(vertex.split_count for vertex in self.splits.values())
         limit = max(1, self.max_records_per_batch // max(1, splits))
         return {
-            key: [
-                _available(self.splits[int(key)], split, position, elapsed_ms, limit)
-                for split, position in enumerate(each)
+            uid: [
+                _available(self.splits[uid], split, position, elapsed_ms, limit) for split, position in enumerate(each)
             ]
-            for key, each in positions.items()
+            for uid, each in positions.items()
         }
 
     def scripts_clock(self) -> bool:
@@ -104,19 +122,19 @@ class SourceList:
         """What time a batch that ends at an offset runs at, if a source says so."""
         times = [
             known.source.processing_time(split, known.split_count, position)
-            for vertex, known in self.splits.items()
-            for split, position in enumerate(end["positions"][str(vertex)])
+            for uid, known in self.splits.items()
+            for split, position in enumerate(end["positions"][uid])
         ]
         return max((time for time in times if time is not None), default=None)
 
     def tasks(self, start: Offset, end: Offset) -> list[SourceTask]:
         """What a batch between two offsets has to do."""
         found = [
-            _split_task(vertex, split, known, start, end)
-            for vertex, known in self.splits.items()
+            _split_task(uid, split, known, start, end)
+            for uid, known in self.splits.items()
             for split in range(known.split_count)
         ]
-        found += [_frame_task(vertex, has_idleness, start, end) for vertex, has_idleness in self.frames.items()]
+        found += [_frame_task(uid, known, start, end) for uid, known in self.frames.items()]
         return [task for task in found if task is not None]
 
 
@@ -154,22 +172,23 @@ def _available(vertex: SplitVertex, split: int, position: int, elapsed_ms: int, 
     return max(position, vertex.source.available(split, vertex.split_count, position, elapsed_ms, limit))
 
 
-def _split_task(vertex: int, split: int, known: SplitVertex, start: Offset, end: Offset) -> SourceTask | None:
+def _split_task(uid: str, split: int, known: SplitVertex, start: Offset, end: Offset) -> SourceTask | None:
     """What to do for a split: read a range, end it, look at its idleness, or nothing."""
-    first, last = start["positions"][str(vertex)][split], end["positions"][str(vertex)][split]
+    first, last = start["positions"][uid][split], end["positions"][uid][split]
     limit = known.source.split_end(split, known.split_count)
     if start["draining"] or (start["begun"] and limit is not None and first >= limit):
         return None  # it had ended before
     ends = end["draining"] or (limit is not None and last >= limit)
     is_poked = known.has_idleness and _looks_around(start, end)
-    return SourceTask(vertex, split, first, last, ends) if last > first or ends or is_poked else None
+    return SourceTask(known.vertex, split, first, last, ends) if last > first or ends or is_poked else None
 
 
-def _frame_task(vertex: int, has_idleness: bool, start: Offset, end: Offset) -> SourceTask | None:
-    if start["draining"] or vertex in start["ended"]:
+def _frame_task(uid: str, known: FrameVertex, start: Offset, end: Offset) -> SourceTask | None:
+    if start["draining"] or uid in start["ended"]:
         return None  # it had ended before
-    ends = end["draining"] or vertex in end["ended"]
-    return SourceTask(vertex, 0, ends=ends) if ends or (has_idleness and _looks_around(start, end)) else None
+    ends = end["draining"] or uid in end["ended"]
+    is_poked = known.has_idleness and _looks_around(start, end)
+    return SourceTask(known.vertex, 0, ends=ends) if ends or is_poked else None
 
 
 def _looks_around(start: Offset, end: Offset) -> bool:

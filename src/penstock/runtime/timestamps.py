@@ -204,3 +204,9 @@ class _Punctuation:
 def slowest(states: list[Any]) -> Any:
     """Of several snapshots of one source's subtasks, the one with the lowest watermark."""
     return min(states, key=lambda state: (state[0], state[1]))
+
+
+def active_again(state: Any) -> Any:
+    """A snapshot for a job whose other operators have not been told that this one is idle."""
+    last, active_at, _, generator = state
+    return (last, active_at, False, generator)

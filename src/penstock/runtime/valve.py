@@ -124,6 +124,18 @@ def _channel_numbers(edge: InEdge, subtask: int) -> list[int]:
     return [subtask] if edge.is_pointwise else list(range(edge.channels))
 
 
+def restored_valves(edges: tuple[InEdge, ...], subtask: int, watermark: int) -> list[InputValve]:
+    """Valves of a subtask that goes on in a new job: every channel has got as far as the subtask itself."""
+    valves = []
+    for index in sorted({edge.input_index for edge in edges}):
+        valve = InputValve.for_edges([edge for edge in edges if edge.input_index == index], subtask)
+        valve.watermark = watermark
+        for state in valve.channels.values():
+            state.watermark = watermark
+        valves.append(valve)
+    return valves
+
+
 def combine(valves: list[InputValve], advanced: InputValve | None = None) -> tuple[int, bool]:
     """Watermark and idleness of a vertex from those of its inputs; `advanced` is the one that has just got further.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Generator
@@ -295,6 +296,23 @@ def test_who_shares_a_loop_that_is_left_behind_is_told() -> None:
     with pytest.raises(CallFault, match="a call of another operator hung"):
         calling.drain()
     assert values_of(runner(_double).start(calls()), _run_one()) == [42]
+
+
+@pytest.mark.parametrize("end", [sys.exit, lambda: asyncio.get_running_loop().stop()], ids=["exit", "stop"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_loop_that_user_code_ends_is_replaced(end: Callable[[], object]) -> None:
+    async def invoke(value: int) -> int:
+        asyncio.get_running_loop().call_soon(end)
+        await forever()
+        return value
+
+    ended = shared_loop()
+    calling = runner(invoke, grace_s=SHORT_S)
+    with pytest.raises(CallFault, match=r"the event loop was stopped: user code ended it, by sys\.exit\(\)"):
+        calling.start(calls(1))
+        calling.drain()
+    assert shared_loop() is not ended
+    assert values_of(_run_one()) == [42]
 
 
 async def _double(value: int) -> int:

@@ -277,6 +277,7 @@ def test_streams_that_cannot_meet_are_refused(
         ("join", lambda joined: joined.apply(Reduce()), "apply: expected a JoinFunction or a callable"),
         ("join", lambda joined: joined.apply(Numbers), "pass an instance"),
         ("join", lambda joined: joined.apply(max, str), "output_type"),
+        ("join", lambda joined: joined.apply(lambda left, right, out: out.collect(left)), "from FlatJoinFunction to"),
         ("co_group", lambda joined: joined.apply(Numbers()), "apply: expected a CoGroupFunction or a callable"),
     ],
 )

@@ -18,7 +18,7 @@ from penstock.connectors.source import SplitSource
 from penstock.engine.spark import control as control_module
 from penstock.engine.spark.control import Control, ControlReader
 from penstock.engine.spark.native_source import PenstockReader
-from penstock.runtime.intake import SourceList, SplitVertex, Wish
+from penstock.runtime.intake import FrameVertex, SourceList, SourceTask, SplitVertex, Wish, grouped
 
 LIMIT = ReadAllAvailable()
 
@@ -56,7 +56,9 @@ class Sources:
     def __init__(
         self, made: list[Control], splits: dict[int, SplitVertex], frames: dict[int, bool], limit: int
     ) -> None:
-        self.control = Control(SourceList(splits, frames, limit))
+        by_uid = {f"u{vertex}": dataclasses.replace(known, vertex=vertex) for vertex, known in splits.items()}
+        frame_uids = {f"u{vertex}": FrameVertex(vertex, has_idleness) for vertex, has_idleness in frames.items()}
+        self.control = Control(SourceList(by_uid, frame_uids, limit))
         made.append(self.control)
         self.reader = PenstockReader(self.control.directory)
         self.offset = self.reader.initialOffset()
@@ -71,7 +73,7 @@ class Sources:
 
 
 def collection(size: int) -> SplitVertex:
-    return SplitVertex(CollectionSource(list(range(size))), 1, False)
+    return SplitVertex(0, CollectionSource(list(range(size))), 1, False)
 
 
 def test_batches_take_at_most_the_limit_and_the_last_one_ends_the_split(controls: list[Control]) -> None:
@@ -85,7 +87,7 @@ def test_batches_take_at_most_the_limit_and_the_last_one_ends_the_split(controls
 
 
 def test_the_limit_is_shared_by_all_splits_but_each_gets_on(controls: list[Control]) -> None:
-    splits = {1: collection(10), 2: SplitVertex(Endless(), 2, False)}
+    splits = {1: collection(10), 2: SplitVertex(0, Endless(), 2, False)}
     assert [stop for _, _, _, stop, _ in Sources(controls, splits, {}, 9).batch()] == [3, 3, 3]
     assert [stop for _, _, _, stop, _ in Sources(controls, splits, {}, 1).batch()] == [1, 1, 1]
 
@@ -103,14 +105,14 @@ def test_a_job_of_frames_only_has_a_first_batch_too(controls: list[Control]) -> 
 
 
 def test_a_position_never_goes_back(controls: list[Control]) -> None:
-    sources = Sources(controls, {1: SplitVertex(Shrinking(), 2, False)}, {}, 9)
-    assert sources.offset["positions"] == {"1": [0, 0]}
+    sources = Sources(controls, {1: SplitVertex(0, Shrinking(), 2, False)}, {}, 9)
+    assert sources.offset["positions"] == {"u1": [0, 0]}
     sources.batch()
-    assert sources.offset["positions"] == {"1": [0, 0]}
+    assert sources.offset["positions"] == {"u1": [0, 0]}
 
 
 def test_drain_ends_every_source_where_it_is_once(controls: list[Control]) -> None:
-    sources = Sources(controls, {1: SplitVertex(Endless(), 2, False), 2: collection(2)}, {3: False}, 6)
+    sources = Sources(controls, {1: SplitVertex(0, Endless(), 2, False), 2: collection(2)}, {3: False}, 6)
     assert sources.batch() == [(1, 0, 0, 2, False), (1, 1, 0, 2, False), (2, 0, 0, 2, True)]
     sources.control.drain()
     assert sources.batch() == [(1, 0, 2, 2, True), (1, 1, 2, 2, True), (3, 0, 0, 0, True)]
@@ -120,22 +122,22 @@ def test_drain_ends_every_source_where_it_is_once(controls: list[Control]) -> No
 def test_the_end_of_a_frame_is_told_once(controls: list[Control]) -> None:
     sources = Sources(controls, {}, {3: False, 5: False}, 6)
     sources.batch()
-    sources.control.end_frame(3)
-    sources.control.end_frame(3)
+    sources.control.end_frame("u3")
+    sources.control.end_frame("u3")
     assert sources.batch() == [(3, 0, 0, 0, True)]
     assert sources.batch() == []
-    sources.control.end_frame(5)
+    sources.control.end_frame("u5")
     assert sources.batch() == [(5, 0, 0, 0, True)]
 
 
 def test_what_has_ended_stays_ended_after_a_restart(controls: list[Control]) -> None:
     before = Sources(controls, {}, {3: False}, 6)
-    before.control.end_frame(3)
+    before.control.end_frame("u3")
     before.batch()
     after = Sources(controls, {}, {3: False}, 6)
     after.offset = before.offset
     assert after.batch() == []
-    after.control.end_frame(3)
+    after.control.end_frame("u3")
     assert after.batch() == []
 
 
@@ -144,8 +146,8 @@ def test_ticks_come_when_due_and_poke_sources_that_watch_for_idleness(
 ) -> None:
     now_ms = 1_000
     monkeypatch.setattr(control_module.time, "time_ns", lambda: now_ms * 1_000_000)
-    watched = SplitVertex(CollectionSource([]), 1, True)
-    still = SplitVertex(Endless(), 2, True)
+    watched = SplitVertex(0, CollectionSource([]), 1, True)
+    still = SplitVertex(0, Endless(), 2, True)
     monkeypatch.setattr(Endless, "available", lambda self, split, count, position, elapsed, limit: position)
     sources = Sources(controls, {1: watched, 2: still}, {3: True, 4: False}, 6)
     pokes = [(2, 0, 0, 0, False), (2, 1, 0, 0, False), (3, 0, 0, 0, False)]
@@ -199,16 +201,28 @@ def test_what_the_driver_says_is_what_the_reader_sees(controls: list[Control]) -
     assert reader.state() == Wish()
     for change in (
         lambda: control.wake_at(5),
-        lambda: control.end_frame(2),
+        lambda: control.end_frame("u2"),
         control.drain,
         lambda: control.wake_at(None),
     ):
         change()
         assert reader.state() == control.state
-    assert reader.state() == Wish(is_draining=True, ended=(2,), due_ms=None)
+    assert reader.state() == Wish(is_draining=True, ended=("u2",), due_ms=None)
 
 
 def test_removing_leaves_nothing(controls: list[Control]) -> None:
     control = Control(SourceList({}, {}, 1))
     control.remove()
     assert not Path(control.directory).exists()
+
+
+def test_small_tasks_share_a_partition_and_large_ones_do_not() -> None:
+    sizes = [10, 1_990, 1, 5_000, *[0] * 40]
+    tasks = [SourceTask(vertex, 0, 0, size) for vertex, size in enumerate(sizes)]
+    groups = grouped(tasks)
+    assert [[task.vertex for task in group] for group in groups] == [
+        [3],
+        [0, 1],
+        [2, *range(4, 35)],
+        [*range(35, 44)],
+    ]

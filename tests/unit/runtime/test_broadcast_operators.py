@@ -192,6 +192,12 @@ def test_a_state_that_was_not_declared_is_refused_by_name(side: str) -> None:
     assert "'other' was not given to broadcast(); the states given are: 'rules', 'limits'" in str(caught.value)
 
 
+def test_a_state_is_asked_for_by_its_descriptor_not_by_its_name() -> None:
+    function = Call(data=lambda value, ctx: ctx.get_broadcast_state("rules"))
+    with plain(function) as harness, pytest.raises(OperatorFailure, match="expected a MapStateDescriptor, got 'rules'"):
+        harness.process_element1("x")
+
+
 def test_several_states_are_told_apart() -> None:
     def fill(value: Any, ctx: Any) -> None:
         ctx.get_broadcast_state(RULES).put("a", 1)

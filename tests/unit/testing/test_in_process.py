@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Configuration, JobStatus, RestartStrategies, Time, WatermarkStrategy
+from penstock.common import Configuration, JobStatus, RestartStrategies, WatermarkStrategy
 from penstock.connectors.data_generator import DataGenerator
 from penstock.datastream import (
     KeyedProcessFunction,
@@ -20,7 +20,8 @@ from penstock.datastream import (
 )
 from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.data_stream import DataStream
-from penstock.datastream.state import StateTtlConfig, ValueStateDescriptor
+from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
+from penstock.datastream.state import ValueStateDescriptor
 from penstock.errors import ConfigurationError, GraphError, JobCancelledError, JobFailedError, SinkError
 from penstock.testing import (
     CollectSink,
@@ -62,7 +63,7 @@ def started(environment: StreamExecutionEnvironment) -> InProcessJobClient:
         ({"seed": 1, "crash_rate": 1.0}, "below 1"),
         ({"seed": 1, "crash_rate": -0.1}, "at least 0"),
         ({"crash_at": (0,)}, "counted from 1"),
-        ({"state": "paper"}, "one of memory, lmdb"),
+        ({"state": "paper"}, "one of memory, heap, lmdb, rocksdb"),
     ],
 )
 def test_options_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -104,19 +105,20 @@ def test_a_seed_cuts_from_the_first_batch_on_and_reads_everything_once() -> None
     assert len(sizes) > 3 and max(sizes) < 30
 
 
-def test_lmdb_state_gives_the_same_results() -> None:
+def test_every_state_backend_gives_the_same_results() -> None:
     found = []
-    for state in ("memory", "lmdb"):
+    for state in ("memory", "heap", "lmdb", "rocksdb"):
         environment = StreamExecutionEnvironment.in_process(5, state=state, crash_rate=0.05)
         sink = CollectSink()
         environment.set_parallelism(1).from_collection("abcab" * 8).key_by(lambda v: v).process(Count()).add_sink(sink)
         client = started(environment)
         client.run_batch()
         # Where it is kept is the point of the option.
-        assert any("data.mdb" in files for _, _, files in os.walk(client.job.scratch)) == (state == "lmdb")
+        files = {file for _, _, files in os.walk(client.job.scratch) for file in files}
+        assert ("data.mdb" in files, "CURRENT" in files) == (state == "lmdb", state == "rocksdb")
         client.wait()
         found.append(sink.results)
-    assert found[0] == found[1]
+    assert all(results == found[0] for results in found)
     assert ("a", 16) in found[0]
 
 
@@ -222,6 +224,24 @@ def test_a_cancelled_job_runs_no_more_and_closes_its_functions() -> None:
     assert CLOSED == ["closed"]
 
 
+def test_functions_are_closed_where_a_batch_fails() -> None:
+    CLOSED.clear()
+    environment = StreamExecutionEnvironment.in_process().set_parallelism(1)
+    scripted(environment, ["a", 0]).map(Closing()).add_sink(CollectSink())
+    with pytest.raises(JobFailedError, match="ZeroDivisionError"):
+        environment.execute()
+    assert CLOSED == ["closed"]
+
+
+def test_a_function_that_fails_in_close_is_not_closed_again() -> None:
+    CLOSED.clear()
+    environment = StreamExecutionEnvironment.in_process().set_parallelism(1)
+    scripted(environment, ["a"]).map(FailingInClose()).map(Closing()).add_sink(CollectSink())
+    with pytest.raises(JobFailedError, match=r"(?s)ValueError.*in close\(\)"):
+        environment.execute()
+    assert CLOSED == ["failing", "closed"]
+
+
 CLOSED: list[str] = []
 
 
@@ -231,6 +251,12 @@ class Closing(MapFunction):
 
     def close(self) -> None:
         CLOSED.append("closed")
+
+
+class FailingInClose(Closing):
+    def close(self) -> None:
+        CLOSED.append("failing")
+        raise ValueError
 
 
 def test_a_job_goes_on_from_its_checkpoint_directory(tmp_path: Path) -> None:
@@ -369,23 +395,6 @@ def test_what_spark_reads_is_refused() -> None:
         environment.execute()
 
 
-class Forgetful(KeyedProcessFunction):
-    def open(self, runtime_context: RuntimeContext) -> None:
-        descriptor = ValueStateDescriptor("count")
-        descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.seconds(1)).build())
-        runtime_context.get_state(descriptor)
-
-    def process_element(self, value: Any, ctx: Any) -> None:
-        raise AssertionError("open() must have failed")
-
-
-def test_time_to_live_is_refused_rather_than_ignored() -> None:
-    environment = StreamExecutionEnvironment.in_process()
-    environment.from_collection([1]).key_by(lambda value: value).process(Forgetful()).name("forgetful").print()
-    with pytest.raises(JobFailedError, match=r"state 'count' of operator 'forgetful' has a time-to-live"):
-        environment.execute()
-
-
 @pytest.mark.parametrize(("mode", "expected"), [("STREAMING", [1, 3, 6]), ("AUTOMATIC", [6]), ("BATCH", [6])])
 def test_batch_mode_is_for_jobs_whose_sources_all_end(mode: str, expected: list[int]) -> None:
     environment = StreamExecutionEnvironment.in_process()
@@ -416,3 +425,18 @@ def test_sinks_are_checked_before_anything_runs(tmp_path: Path) -> None:
     environment.from_collection([1]).sink_to(FileSink.text(tmp_path / "out"))
     with pytest.raises(SinkError, match="cannot write to"):
         environment.execute_async()
+
+
+@pytest.mark.parametrize("retention", ExternalizedCheckpointRetention)
+def test_the_checkpoint_of_a_cancelled_job_goes_only_if_it_is_to(
+    tmp_path: Path, retention: ExternalizedCheckpointRetention
+) -> None:
+    environment = StreamExecutionEnvironment.in_process()
+    config = environment.get_checkpoint_config().set_checkpoint_storage_dir(str(tmp_path / "checkpoint"))
+    config.set_externalized_checkpoint_retention(retention)
+    environment.from_collection([1, 2]).print()
+    client: Any = environment.execute_async()
+    client.run_batch()
+    client.cancel()
+    is_deleted = retention is ExternalizedCheckpointRetention.DELETE_ON_CANCELLATION
+    assert (list((tmp_path / "checkpoint").iterdir()) == []) == is_deleted

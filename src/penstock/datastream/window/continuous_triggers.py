@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from penstock.common.constants import MAX_WATERMARK
 from penstock.common.typeinfo import Types
 from penstock.datastream.functions import ReduceFunction
 from penstock.datastream.state import ReducingState, ReducingStateDescriptor
@@ -89,7 +90,11 @@ class ContinuousEventTimeTrigger(Trigger[T, TimeWindow]):
         self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
     ) -> None:
         """Plan the firing one interval after `time`, or at the end of the window if that comes first."""
-        next_fire = min(time + self.interval, window.max_timestamp())
+        last = window.max_timestamp()
+        # The global window ends with time itself: once the input has ended, Flink would fire at every interval up to
+        # then, in effect for ever. Here it fires a last time.
+        is_ended = last == MAX_WATERMARK == ctx.get_current_watermark()
+        next_fire = last if is_ended else min(time + self.interval, last)
         fire_timestamp_state.add(next_fire)
         ctx.register_event_time_timer(next_fire)
 

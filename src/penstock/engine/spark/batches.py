@@ -5,17 +5,25 @@ The order is what makes it exactly-once, see `BatchCommitter.on_batch`.
 
 from __future__ import annotations
 
+import json
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 
 from pyspark.sql import DataFrame
 
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.checkpoint.committing import VersionCommitter, reports_of
+from penstock.checkpoint.seal import Frames
+from penstock.checkpoint.spark_logs import read_offsets
 from penstock.engine.spark.control import Control
 from penstock.engine.spark.driver_sinks import DriverSinks
 from penstock.engine.spark.rows_arrow import from_batch
 from penstock.engine.spark.statistics import JobStatistics
+from penstock.errors import CheckpointError
 from penstock.graph.plan import JobPlan
+from penstock.runtime.intake import Offset
 
 
 class BatchCommitter:
@@ -35,6 +43,9 @@ class BatchCommitter:
         self._sinks = sinks
         self._statistics = statistics
         self._previous: Seal | None = None
+        self._lock = threading.Lock()
+        self._is_stopped = False
+        self.frame_counts: dict[str, int] = {}
         self.error: Exception | None = None
         self.finished_batch: int | None = None
         self.changed = threading.Event()
@@ -50,21 +61,50 @@ class BatchCommitter:
         again, without running anything.
         """
         try:
-            sealed = self._directory.read_seal(batch) if self._previous is None else None
-            if sealed is not None:
-                self._versions.publish_again(sealed)
-            else:
-                sealed = self._run(frame, batch)
-                self._versions.publish(sealed)
+            with self._lock:
+                if self._is_stopped:
+                    raise CheckpointError(f"batch {batch} came after the job was stopped; it is left to a later start")
+                self._previous = sealed = self._final(frame, batch)
         except Exception as error:
             # Spark would only hand back the text of it.
             self.error = error
             raise
-        self._previous = sealed
         if self._versions.have_all_ended(sealed):
             self.finished_batch = batch
         self._control.wake_at(sealed.next_deadline())
         self.changed.set()
+
+    @contextmanager
+    def between_batches(self, patience_seconds: float) -> Iterator[Seal | None]:
+        """The last version, published, with no batch running meanwhile; None if a batch runs or nothing is final."""
+        if not self._lock.acquire(timeout=patience_seconds):
+            yield None
+            return
+        try:
+            yield self._previous or self._version_before()
+        finally:
+            self._lock.release()
+
+    def stop(self) -> None:
+        """Let no batch become final any more; to be called between batches."""
+        self._is_stopped = True
+
+    def _version_before(self) -> Seal | None:
+        """What an earlier start left, which this one has perhaps not come to publish."""
+        versions = self._directory.sealed_versions()
+        seal = self._directory.read_seal(versions[-1]) if versions else None
+        if seal is not None:
+            self._versions.publish_again(seal)
+        return seal
+
+    def _final(self, frame: DataFrame, batch: int) -> Seal:
+        sealed = self._directory.read_seal(batch) if self._previous is None else None
+        if sealed is not None:
+            self._versions.publish_again(sealed)
+        else:
+            sealed = self._run(frame, batch)
+            self._versions.publish(sealed)
+        return sealed
 
     def finish_if_ended(self) -> bool:
         """Before a start: whether the job had already come to its end, with its last output published."""
@@ -93,7 +133,14 @@ class BatchCommitter:
         finally:
             if apart:
                 frame.unpersist()
-        seal = self._versions.seal(previous, batch, reports)
+        seal = self._versions.seal(previous, batch, reports, *self._offsets(batch))
         self._sinks.after_seal(arrived)
         self._statistics.on_batch(batch, seal, reports)
         return seal
+
+    def _offsets(self, batch: int) -> tuple[Offset, Frames]:
+        """Where the sources stand after a batch, by Spark's log: Penstock's own, then the frames."""
+        own, *others = read_offsets(self._directory, batch)
+        logged = iter(others)
+        frames = {uid: list(islice(logged, count)) for uid, count in self.frame_counts.items()}
+        return json.loads(own or "{}"), frames

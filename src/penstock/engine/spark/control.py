@@ -49,10 +49,10 @@ class Control:
         """Let all sources end where they are."""
         self._change(is_draining=True)
 
-    def end_frame(self, vertex: int) -> None:
+    def end_frame(self, uid: str) -> None:
         """Say that a bounded source that Spark reads has been read to its end."""
-        if vertex not in self._state.ended:
-            self._change(ended=(*self._state.ended, vertex))
+        if uid not in self._state.ended:
+            self._change(ended=(*self._state.ended, uid))
 
     def wake_at(self, due_ms: int | None) -> None:
         """Ask for a batch at a processing time, or for none."""

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from functools import partial
 from queue import Empty
 from typing import Any
 
@@ -26,31 +27,55 @@ from penstock.engine.spark.driver_sinks import DriverSinks
 from penstock.engine.spark.failures import failure_text
 from penstock.engine.spark.frame_ends import FrameEnds
 from penstock.engine.spark.progress import ProgressDisplay
+from penstock.engine.spark.savepoints import SavepointDesk, SavepointRequest
 from penstock.engine.spark.session import get_session, query_config
-from penstock.engine.spark.shipping import check_picklable, ship
+from penstock.engine.spark.shipping import ShippedPlan, check_picklable, ship
 from penstock.engine.spark.statistics import JobStatistics, Progress
-from penstock.engine.spark.topology import build_frame
+from penstock.engine.spark.taking_over import TakingOver
+from penstock.engine.spark.topology import build_frame, count_frame_sources
 from penstock.errors import CheckpointError, JobCancelledError, JobFailedError
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, compile_plan
 from penstock.runtime.admission import admit
 from penstock.runtime.intake import SourceList
 from penstock.runtime.subtask import TaskSettings
+from penstock.savepoint import Origin
+from penstock.savepoint.starting import Beginning, made_or_abandoned
 
 _POLL_SECONDS = 0.05
 
 
 def submit(graph: LogicalGraph, settings: JobSettings) -> SparkJobClient:
     """Check a program, start it as a job and return the handle to it."""
-    plan = compile_plan(graph, settings)
-    job = SparkJob(plan, settings, is_batch_mode=admit(plan, settings.runtime_mode))
-    job.start()
+    temporary = None if settings.checkpoint_directory else tempfile.mkdtemp(prefix="penstock-checkpoint-")
+    try:
+        directory = CheckpointDirectory(settings.checkpoint_directory or str(temporary))
+        beginning = Beginning.find(directory, settings.recovery_path)
+        plan = compile_plan(graph, settings, beginning.adopted)
+        job = SparkJob(plan, settings, directory, beginning, is_batch_mode=admit(plan, settings.runtime_mode))
+    except BaseException:
+        _remove(temporary)
+        raise
+    job.start(temporary)
     return SparkJobClient(job)
+
+
+def _remove(temporary: str | None) -> None:
+    if temporary is not None:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 class SparkJob:
     """A job and the thread that keeps it running."""
 
-    def __init__(self, plan: JobPlan, settings: JobSettings, *, is_batch_mode: bool) -> None:
+    def __init__(
+        self,
+        plan: JobPlan,
+        settings: JobSettings,
+        directory: CheckpointDirectory,
+        beginning: Beginning,
+        *,
+        is_batch_mode: bool,
+    ) -> None:
         self.plan = plan
         self.settings = settings
         self._is_batch_mode = is_batch_mode
@@ -64,17 +89,29 @@ class SparkJob:
         self._session: SparkSession = get_session(settings)
         for path in settings.python_files:
             self._session.sparkContext.addPyFile(path)
-        self._temporary = None if settings.checkpoint_directory else tempfile.mkdtemp(prefix="penstock-checkpoint-")
-        self._directory = CheckpointDirectory(settings.checkpoint_directory or str(self._temporary))
-        self.job_id = self._directory.adopt(settings.job_name, plan.fingerprint())
+        self._temporary: str | None = None
+        self._directory = directory
+        self.job_id = beginning.adopt(directory, plan, allow_non_restored_state=settings.allow_non_restored_state)
+        if beginning.origin is not None:
+            made_or_abandoned(directory, partial(self._take_over, beginning.origin))
+        self.savepoints = SavepointDesk(self._session, plan, directory, self.job_id, settings.savepoint_directory)
         self._started = time.monotonic()
         self._cancel = threading.Event()
         self._drain = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"penstock-{settings.job_name}", daemon=True)
 
-    def start(self) -> None:
-        """Let the job run."""
+    def start(self, temporary: str | None) -> None:
+        """Let the job run; it removes the temporary directory, if it has one, when it ends."""
+        self._temporary = temporary
         self._thread.start()
+
+    def _take_over(self, origin: Origin) -> None:
+        """Make the first version of what another job had come to."""
+        counts = count_frame_sources(self._session, self.plan)
+        sources = SourceList.of(self.plan, self.settings.max_records_per_batch)
+        started_ms = time.time_ns() // 1_000_000
+        shipped = self._ship(self._task_settings(0, started_ms), None)
+        TakingOver(self._session, self.plan, self._directory, origin, counts).run(shipped, sources)
 
     def cancel(self) -> None:
         """Ask the job to stop at once; its checkpoint stays."""
@@ -115,14 +152,18 @@ class SparkJob:
                     self._cancel.wait(delay_ms / 1000)
                     attempt += 1
                     del error
+            if not self._cancel.is_set():
+                self.savepoints.serve_ended()
             self._end(None)
         except BaseException as error:
             self._end(error)
 
     def _end(self, error: BaseException | None) -> None:
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+        self.savepoints.close(CheckpointError(f"job {self.settings.job_name!r} has ended: there is nothing to save"))
+        _remove(self._temporary)
         if self._cancel.is_set():
+            if self.settings.deletes_when_cancelled:
+                self._directory.discard()
             self.status = JobStatus.CANCELED
             self.ended.set_exception(JobCancelledError(f"job {self.settings.job_name!r} was cancelled"))
         elif error is not None:
@@ -135,29 +176,27 @@ class SparkJob:
             runtime_ms = int((time.monotonic() - self._started) * 1000)
             self.ended.set_result(JobExecutionResult(JobID(self.job_id), runtime_ms, self.statistics.metrics()))
 
+    def _ship(self, settings: TaskSettings, clock_file: str | None) -> ShippedPlan:
+        backend, place = self.settings.state_backend, self.settings.state_directory
+        return ship(self.plan, settings, self._directory.uri, backend, clock_file, place)
+
     def _run_attempt(self, attempt: int) -> None:
         if self._cancel.is_set():
             return
         self._directory.take_over()
         sources = SourceList.of(self.plan, self.settings.max_records_per_batch)
         control = Control(sources)
-        shipped = ship(
-            self.plan,
-            self._task_settings(attempt, control.now_ms()),
-            self._directory.uri,
-            self.settings.state_backend,
-            control.clock_file,
-        )
+        shipped = self._ship(self._task_settings(attempt, control.now_ms()), control.clock_file)
         committer = BatchCommitter(self.plan, self._directory, control, self.sinks, self.statistics)
         try:
             if committer.finish_if_ended():
                 return
             with query_config(self._session):
-                frame = build_frame(self._session, self.plan, shipped, control.directory)
+                frame, committer.frame_counts = build_frame(self._session, self.plan, shipped, control.directory)
                 writer = frame.writeStream.foreachBatch(committer.on_batch)
                 writer = writer.option("checkpointLocation", self._directory.spark_path)
-                if self.settings.trigger_interval_ms:
-                    writer = writer.trigger(processingTime=f"{self.settings.trigger_interval_ms} milliseconds")
+                if self.settings.batch_interval_ms:
+                    writer = writer.trigger(processingTime=f"{self.settings.batch_interval_ms} milliseconds")
                 query = writer.start()
             self.status = JobStatus.RUNNING
             try:
@@ -171,7 +210,7 @@ class SparkJob:
             control.remove()
 
     def _watch(self, query: StreamingQuery, committer: BatchCommitter, control: Control) -> None:
-        frame_ends = FrameEnds(self.plan)
+        frame_ends = FrameEnds(self.plan, committer.frame_counts)
         while not self._cancel.is_set():
             if not query.isActive:
                 query.awaitTermination()  # raises what ended it
@@ -184,10 +223,12 @@ class SparkJob:
             if committer.finished_batch is not None:
                 _await_commit(query, committer.finished_batch)
                 return
-            if self._drain.is_set() and not control.state.is_draining:
+            if (self._drain.is_set() or self.savepoints.wants_drain()) and not control.state.is_draining:
                 control.drain()
-            for vertex in frame_ends.newly_ended(query):
-                control.end_frame(vertex)
+            if self.savepoints.serve(committer):
+                return
+            for uid in frame_ends.newly_ended(query):
+                control.end_frame(uid)
             committer.changed.wait(_POLL_SECONDS)
             committer.changed.clear()
         self.status = JobStatus.CANCELLING
@@ -231,6 +272,27 @@ class SparkJobClient(JobClient):
             return self.cancel()
         self._job.drain()
         return self._stopped()
+
+    def trigger_savepoint(
+        self, savepoint_directory: str | None = None, format_type: Any = None
+    ) -> CompletableFuture[str]:
+        """Write a savepoint of the last batch, the job going on."""
+        return self._savepoint(SavepointRequest(savepoint_directory))
+
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None, format_type: Any = None
+    ) -> CompletableFuture[str]:
+        """Write a savepoint of the last batch and end the job; done when it has ended."""
+        drain = advance_to_end_of_event_time
+        return self._savepoint(SavepointRequest(savepoint_directory, stops=True, drains=drain))
+
+    def _savepoint(self, request: SavepointRequest) -> CompletableFuture[str]:
+        self._job.savepoints.take(request)
+        if not request.stops:
+            return CompletableFuture(request.path)
+        stopped: Future[str] = Future()
+        request.path.add_done_callback(lambda path: _pass_on_stop(path, self._job.ended, stopped))
+        return CompletableFuture(stopped)
 
     def _stopped(self) -> CompletableFuture[None]:
         stopped: Future[None] = Future()
@@ -289,3 +351,12 @@ def _pass_on(ended: Future[JobExecutionResult], stopped: Future[None]) -> None:
         stopped.set_result(None)
     else:
         stopped.set_exception(error)
+
+
+def _pass_on_stop(path: Future[str], ended: Future[JobExecutionResult], stopped: Future[str]) -> None:
+    """A job that is stopped with a savepoint goes on if that cannot be written; otherwise its end is waited for."""
+    error = path.exception()
+    if error is not None:
+        stopped.set_exception(error)
+    else:
+        ended.add_done_callback(lambda _: stopped.set_result(path.result()))

@@ -27,12 +27,18 @@ class ShippedPlan:
     settings: TaskSettings
     checkpoint_uri: str
     state_backend: str
+    state_directory: str | None
     clock_file: str | None
     surroundings: Surroundings
 
 
 def ship(
-    plan: JobPlan, settings: TaskSettings, checkpoint_uri: str, state_backend: str, clock_file: str | None
+    plan: JobPlan,
+    settings: TaskSettings,
+    checkpoint_uri: str,
+    state_backend: str,
+    clock_file: str | None,
+    state_directory: str | None = None,
 ) -> ShippedPlan:
     """Pickle a plan; an operator that cannot be pickled is named."""
     return ShippedPlan(
@@ -41,6 +47,7 @@ def ship(
         settings=settings,
         checkpoint_uri=checkpoint_uri,
         state_backend=state_backend,
+        state_directory=state_directory,
         clock_file=clock_file,
         surroundings=Surroundings.of_this_process(),
     )

@@ -63,13 +63,16 @@ class SparkHost:
             self._directory.filesystem,
             self._directory.state_path(uid, number),
             self.entry(uid, number).state,
-            local_path=None if self._plan.state_backend == "heap" else self._local_path(subtask),
+            local_path=self._local_path(subtask),
+            backend=self._plan.state_backend,
         )
 
     def _local_path(self, subtask: Subtask) -> str:
-        """In Spark's own scratch directory of this executor: private to it, and removed with it."""
-        scratch = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir()
-        return os.path.join(scratch, "penstock", self._plan.settings.job_id, f"{subtask.vertex.id}-{subtask.subtask}")
+        """In Spark's scratch directory of this executor, private to it and removed with it, unless told otherwise."""
+        spark_scratch = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
+        scratch = self._plan.state_directory or spark_scratch or tempfile.gettempdir()
+        name = f"{subtask.vertex.id}-{subtask.subtask}.{self._plan.state_backend}"
+        return os.path.join(scratch, "penstock", self._plan.settings.job_id, name)
 
     def _previous(self) -> Seal:
         if self._seal is None:

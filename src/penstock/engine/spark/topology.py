@@ -20,14 +20,22 @@ from penstock.runtime.intake import source_operator
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def build_frame(session: SparkSession, plan: JobPlan, shipped: ShippedPlan, control_directory: str) -> DataFrame:
-    """The streaming frame whose rows, in the end, are reports and records for the driver's side."""
+def build_frame(
+    session: SparkSession, plan: JobPlan, shipped: ShippedPlan, control_directory: str
+) -> tuple[DataFrame, dict[str, int]]:
+    """The streaming frame whose rows, in the end, are reports and records for the driver's side.
+
+    With it, of how many sources of Spark's each source that Spark reads is made, by operator uid, in their order.
+    """
     session.dataSource.register(PenstockSource)
     native = session.readStream.format(NAME).option("control", control_directory).load()
     frames = [native.mapInArrow(_native_task(shipped), SPARK_SCHEMA)]
+    counts: dict[str, int] = {}
     for vertex in plan.sources():
         if vertex.is_ephemeral:
-            frames.append(_frame_of(session, vertex).mapInArrow(_frame_task(shipped, vertex), SPARK_SCHEMA))
+            made = _frame_of(session, vertex)
+            counts[vertex.uid] = _count_sources(made)
+            frames.append(made.mapInArrow(_frame_task(shipped, vertex), SPARK_SCHEMA))
     frame = reduce(DataFrame.union, frames)
     ephemeral = {vertex.id for vertex in plan.sources() if vertex.is_ephemeral}
     for _, vertices in plan.levels():
@@ -35,7 +43,18 @@ def build_frame(session: SparkSession, plan: JobPlan, shipped: ShippedPlan, cont
         here = {vertex.id: (vertex.uid, vertex.parallelism) for vertex in vertices}
         frame = frame.repartitionById(partitions, "target")
         frame = frame.mapInArrow(_level_task(shipped, here, ephemeral), SPARK_SCHEMA)
-    return frame
+    return frame, counts
+
+
+def count_frame_sources(session: SparkSession, plan: JobPlan) -> dict[str, int]:
+    """Of how many sources of Spark's each source that Spark reads is made, without making the job."""
+    return {each.uid: _count_sources(_frame_of(session, each)) for each in plan.sources() if each.is_ephemeral}
+
+
+def _count_sources(frame: DataFrame) -> int:
+    """Spark logs an offset for every streaming leaf of a plan: a frame that is a union has several."""
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
+    return sum(bool(leaves.apply(index).isStreaming()) for index in range(leaves.size()))
 
 
 def _frame_of(session: SparkSession, vertex: Vertex) -> DataFrame:

@@ -119,9 +119,12 @@ class BroadcastContext:
 
 
 def _refuse_undeclared(descriptor: Any, declared: Iterable[str]) -> NoReturn:
-    name = descriptor.get_name() if isinstance(descriptor, StateDescriptor) else descriptor
+    if not isinstance(descriptor, StateDescriptor):
+        raise StateError(f"get_broadcast_state: expected a MapStateDescriptor, got {descriptor!r}")
     known = ", ".join(map(repr, declared))
-    raise StateError(f"get_broadcast_state: {name!r} was not given to broadcast(); the states given are: {known}")
+    raise StateError(
+        f"get_broadcast_state: {descriptor.get_name()!r} was not given to broadcast(); the states given are: {known}"
+    )
 
 
 class _BroadcastInput:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.common.constants import MAX_WATERMARK
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.state.timers import EVENT, PROCESSING, Timer
 
@@ -25,9 +24,9 @@ class TimedOperator(StreamOperator):
         self._fire(PROCESSING, now_ms)
 
     def next_deadline(self) -> int | None:
-        """The earliest processing-time timer. After the end of input none will fire, as in Flink."""
+        """The earliest processing-time timer; that none fires after the end of input is the subtask's rule."""
         assert self.context.timers is not None
-        return None if self.watermark == MAX_WATERMARK else self.context.timers.next_timestamp(PROCESSING)
+        return self.context.timers.next_timestamp(PROCESSING)
 
     def _fire(self, domain: int, up_to: int) -> None:
         timers = self.context.timers

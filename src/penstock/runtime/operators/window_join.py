@@ -180,6 +180,12 @@ class JoinEvaluation(FlatJoinEvaluation):
         yield self._call(first, second)
 
 
+def takes_collector(function: Any) -> bool:
+    """Whether a join function wants a collector beside the pair."""
+    bound = method_or_callable(function, "join")
+    return with_collector(bound, 2, cast(Any, _Gathered())) is not bound
+
+
 def join_evaluation(function: Any) -> WindowFunction[Tagged, Any, Any, Any]:
     """The window function that calls a join function."""
     return FlatJoinEvaluation(function) if isinstance(function, FlatJoinFunction) else JoinEvaluation(function)

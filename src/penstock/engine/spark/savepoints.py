@@ -1,0 +1,146 @@
+"""Savepoints of a job on Spark: the requests of its clients, when they are served, and the tasks that write state.
+
+What is in a savepoint is the business of `penstock.savepoint`; here is only what needs Spark or another thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from pyspark.sql import SparkSession
+
+from penstock.checkpoint import CheckpointDirectory, Seal
+from penstock.engine.spark.batches import BatchCommitter
+from penstock.engine.spark.surroundings import Surroundings
+from penstock.engine.spark.worker_orders import run_on_workers
+from penstock.graph.plan import JobPlan
+from penstock.savepoint import CheckpointOrigin, begin_savepoint, finish_savepoint
+from penstock.savepoint.writing import PartOrder, PartResult, SavepointDraft, savepoint_place, write_part
+
+# A batch may take long, and who serves has other things to look after.
+_PATIENCE_SECONDS = 0.05
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class SavepointRequest:
+    """What a client asked for: a savepoint in a directory, and perhaps the end of the job, drained or as it is."""
+
+    directory: str | None
+    stops: bool = False
+    drains: bool = False
+    path: Future[str] = field(default_factory=Future)
+
+
+class SavepointDesk:
+    """Takes the requests of a job's clients, from any thread, and serves them in that of the job."""
+
+    def __init__(
+        self, session: SparkSession, plan: JobPlan, directory: CheckpointDirectory, job_id: str, default: str | None
+    ) -> None:
+        self._session = session
+        self._plan = plan
+        self._directory = directory
+        self._job_id = job_id
+        self._default = default
+        self._waiting: deque[SavepointRequest] = deque()
+        self._closed_by: BaseException | None = None
+
+    def take(self, request: SavepointRequest) -> None:
+        """Note a request; its future tells what becomes of it."""
+        self._waiting.append(request)
+        if self._closed_by is not None:
+            self.close(self._closed_by)
+
+    def wants_drain(self) -> bool:
+        """Whether a client waits for the job to come to its end."""
+        return any(request.drains for request in list(self._waiting))
+
+    def serve(self, committer: BatchCommitter) -> bool:
+        """Serve what can be served while the job runs; returns whether it is to stop now."""
+        for request in [each for each in list(self._waiting) if not each.drains]:
+            if request.stops:
+                if self._serve_stopping(request, committer):
+                    return True
+            else:
+                self._serve_beside(request, committer)
+        return False
+
+    def serve_ended(self) -> None:
+        """Serve what is left when the job has come to its end."""
+        versions = self._directory.sealed_versions()
+        seal = self._directory.read_seal(versions[-1]) if versions else None
+        while self._waiting and seal is not None:
+            self._write_whole(self._waiting.popleft(), seal)
+
+    def close(self, error: BaseException) -> None:
+        """The job has ended: fail what is left, and what may still come."""
+        self._closed_by = error
+        with suppress(IndexError):  # a client may close what it has just asked for while the job closes the rest
+            while True:
+                self._waiting.popleft().path.set_exception(error)
+
+    def _serve_stopping(self, request: SavepointRequest, committer: BatchCommitter) -> bool:
+        """Nothing may become final between the savepoint and the end; if it cannot be written, the job goes on."""
+        with committer.between_batches(_PATIENCE_SECONDS) as seal:
+            if seal is None:
+                return False
+            self._waiting.remove(request)
+            is_written = self._write_whole(request, seal)
+            if is_written:
+                committer.stop()
+            return is_written
+
+    def _serve_beside(self, request: SavepointRequest, committer: BatchCommitter) -> None:
+        """What the next batch changes is copied before it can run; the rest is pinned, and written beside it."""
+        with ExitStack() as pins:
+            with committer.between_batches(_PATIENCE_SECONDS) as seal:
+                if seal is None:
+                    return
+                self._waiting.remove(request)
+                pins.enter_context(self._directory.pinned(seal.version))
+                draft = _attempt(request, partial(self._begin, request, seal))
+            if draft is not None:
+                self._finish(request, draft)
+
+    def _write_whole(self, request: SavepointRequest, seal: Seal) -> bool:
+        draft = _attempt(request, partial(self._begin, request, seal))
+        return draft is not None and self._finish(request, draft)
+
+    def _begin(self, request: SavepointRequest, seal: Seal) -> SavepointDraft:
+        place = savepoint_place(request.directory, self._default)
+        origin = CheckpointOrigin(self._directory, seal, self._plan.fingerprint(), self._plan.name, self._job_id)
+        return begin_savepoint(origin, self._plan, place)
+
+    def _finish(self, request: SavepointRequest, draft: SavepointDraft) -> bool:
+        now_ms = time.time_ns() // 1_000_000
+        path = _attempt(request, lambda: finish_savepoint(draft, self._write_parts, now_ms))
+        if path is not None:
+            request.path.set_result(path)
+        return path is not None
+
+    def _write_parts(self, orders: list[PartOrder]) -> list[PartResult]:
+        surroundings = Surroundings.of_this_process()
+
+        def write(order: PartOrder) -> PartResult:
+            surroundings.take_on()  # keys of the user's own classes are decoded
+            return write_part(order)
+
+        return run_on_workers(self._session, write, orders)
+
+
+def _attempt(request: SavepointRequest, action: Callable[[], Result]) -> Result | None:
+    """A savepoint that cannot be written fails its request, and nothing else."""
+    try:
+        return action()
+    except Exception as error:
+        request.path.set_exception(error)
+        return None

@@ -1,0 +1,67 @@
+"""Whether a job can go on from the state of another one: operators are matched by uid, state by name.
+
+Owns the refusals, in one sentence each; restoring itself is `penstock.savepoint.restoring`.
+"""
+
+from __future__ import annotations
+
+from penstock.connectors.source import SplitSource
+from penstock.errors import CheckpointError
+from penstock.graph.plan import ChainedOperator, JobPlan
+from penstock.runtime.operators import SourceOperator
+from penstock.savepoint.manifest import OperatorRecord
+from penstock.savepoint.origin import Origin
+
+FLAG = "execution.state-recovery.ignore-unclaimed-state"
+
+
+def check_match(origin: Origin, plan: JobPlan, *, allow_non_restored_state: bool) -> None:
+    """Refuse state without an owner (unless that is allowed) and owners that cannot take their state."""
+    owners = {chained.uid: chained for vertex in plan.vertices for chained in vertex.operators}
+    unclaimed: list[str] = []
+    for uid, record in origin.manifest.operators.items():
+        if uid in owners:
+            _check_owner(origin, uid, record, owners[uid])
+        elif not allow_non_restored_state:
+            claims = _claims(origin, uid, record)
+            unclaimed += [f"{' and '.join(claims)} of operator {record.name!r} (uid {uid!r})"] if claims else []
+    if unclaimed:
+        raise CheckpointError(
+            f"{origin.place} has {', '.join(unclaimed)}, which this job lacks: give the operators their uids back, or "
+            f"drop what they had by setting {FLAG} to true"
+        )
+
+
+def _claims(origin: Origin, uid: str, record: OperatorRecord) -> list[str]:
+    """What an operator that is gone would lose."""
+    states = [*(origin.states_of(uid) if record.is_bound else ()), *record.operator_states]
+    claims = [f"state {', '.join(map(repr, sorted(states)))}"] if states else []
+    if uid in origin.manifest.positions or uid in origin.manifest.frames:
+        claims.append("positions of a source")
+    if record.output:
+        claims.append("output that is not published yet")
+    return claims
+
+
+def _check_owner(origin: Origin, uid: str, record: OperatorRecord, chained: ChainedOperator) -> None:
+    operator = chained.operator
+    who = f"operator {chained.name!r} (uid {uid!r})"
+    is_source, is_split = isinstance(operator, SourceOperator), False
+    if isinstance(operator, SourceOperator):
+        is_split = isinstance(operator.source, SplitSource)
+    manifest = origin.manifest
+    if uid in manifest.positions and not is_split:
+        raise CheckpointError(
+            f"{who} was a source that Penstock reads itself in {origin.place}, now it is none: give it another uid"
+        )
+    if uid in manifest.frames and (not is_source or is_split):
+        raise CheckpointError(
+            f"{who} was a source that Spark reads in {origin.place}, now it is none: give it another uid"
+        )
+    if not operator.is_keyed and record.is_bound:
+        states = origin.states_of(uid)
+        if states:
+            raise CheckpointError(
+                f"{who} has keyed state {', '.join(map(repr, sorted(states)))} in {origin.place}, but in this job its "
+                "stream is not keyed: give it another uid"
+            )

@@ -1,0 +1,64 @@
+"""Snapshots of operators as rows of a table, and back; owns the mapping, not the file."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from penstock.runtime.rows import dumps
+from penstock.savepoint.parts import OperatorStateRow
+from penstock.state.operator_state import BROADCAST, OperatorSnapshot, Saved
+
+_OWN = "own"
+"""Kind of the row that holds what an operator keeps for itself; it has no state of the user's beside it."""
+_CHECKPOINTED = "checkpointed"
+"""The same for an operator that has such state; its position is the version that made it."""
+_EMPTY = -1
+"""Position of the row of a list without elements, which is not the same as no list."""
+
+
+def to_rows(snapshots: list[Any]) -> Iterator[OperatorStateRow]:
+    """Rows for the snapshots of all subtasks; each element of a list has one of its own."""
+    for subtask, plain in enumerate(snapshots):
+        found = OperatorSnapshot.from_plain(plain)
+        if found is not None:
+            yield OperatorStateRow(subtask, "", _CHECKPOINTED, found.version, dumps(found.own))
+            for name, (kind, content) in found.states.items():
+                yield from _state_rows(subtask, name, kind, content)
+        elif plain is not None:
+            yield OperatorStateRow(subtask, "", _OWN, 0, dumps(plain))
+
+
+def _state_rows(subtask: int, name: str, kind: str, content: Any) -> Iterator[OperatorStateRow]:
+    if kind == BROADCAST:
+        yield OperatorStateRow(subtask, name, kind, 0, content)
+        return
+    for position, element in enumerate(content):
+        yield OperatorStateRow(subtask, name, kind, position, element)
+    if not content:
+        yield OperatorStateRow(subtask, name, kind, _EMPTY, b"")
+
+
+def from_rows(rows: Iterable[OperatorStateRow], parallelism: int) -> list[Any]:
+    """The snapshots that `to_rows` made rows of."""
+    own: dict[int, Any] = {}
+    versions: dict[int, int] = {}
+    states: dict[int, Saved] = {}
+    for row in rows:
+        if row.kind in (_OWN, _CHECKPOINTED):
+            own[row.subtask] = pickle.loads(row.value)
+            if row.kind == _CHECKPOINTED:
+                versions[row.subtask] = row.position
+        elif row.kind == BROADCAST:
+            states.setdefault(row.subtask, {})[row.state] = row.kind, row.value
+        else:
+            _, elements = states.setdefault(row.subtask, {}).setdefault(row.state, (row.kind, []))
+            if row.position != _EMPTY:
+                elements.append(row.value)
+    return [
+        OperatorSnapshot(own[subtask], states.get(subtask, {}), versions[subtask]).to_plain()
+        if subtask in versions
+        else own.get(subtask)
+        for subtask in range(parallelism)
+    ]

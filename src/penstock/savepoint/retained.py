@@ -1,0 +1,127 @@
+"""A checkpoint as something another job can go on from: the newest seal of a directory, read and never changed."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+from pyarrow import fs
+
+from penstock.checkpoint import CheckpointDirectory, Seal
+from penstock.checkpoint.spark_logs import source_log
+from penstock.common.constants import MIN_WATERMARK
+from penstock.connectors.sink import Sink, UnfinishedFile
+from penstock.errors import CheckpointError
+from penstock.runtime.report import SubtaskEntry
+from penstock.savepoint.manifest import Manifest, OperatorRecord
+from penstock.savepoint.origin import Origin
+from penstock.savepoint.row_sources import CheckpointRows
+from penstock.state.operator_state import OperatorSnapshot
+from penstock.state.portable import is_declaration
+
+_NOTHING: dict[str, Any] = {"operators": {}, "watermarks": {}}
+_EVERYTHING = range(1 << 16)
+
+
+class CheckpointOrigin(Origin):
+    """A version of a job, by its seal and the plan of the job (as `JobPlan.fingerprint` gives it)."""
+
+    def __init__(
+        self, directory: CheckpointDirectory, seal: Seal, plan: dict[str, Any], job_name: str, job_id: str
+    ) -> None:
+        self.place = directory.uri
+        self._directory = directory
+        self._seal = seal
+        self._vertex_of: dict[str, tuple[str, int, int]] = {}
+        self._inline: dict[tuple[str, int], dict[str, Any]] = {}
+        records: dict[str, OperatorRecord] = {}
+        for vertex in plan["vertices"]:
+            # What Spark cuts anew in every batch has one entry, see `Seal.followed_by`.
+            count = 1 if vertex["uid"] in seal.frames else vertex["parallelism"]
+            is_bound = any(self._entry(vertex["uid"], subtask).state.files for subtask in range(count))
+            for index, operator in enumerate(vertex["operators"]):
+                self._vertex_of[operator["uid"]] = vertex["uid"], index, count
+                records[operator["uid"]] = self._record(operator, vertex["max_parallelism"], is_bound=is_bound)
+        positions = seal.offset.get("positions", {})
+        self.manifest = Manifest(job_name, job_id, seal.version, 0, "", records, positions, seal.frames)
+
+    @classmethod
+    def newest(cls, uri: str) -> CheckpointOrigin:
+        """The last version that is final in a directory."""
+        directory = CheckpointDirectory(uri)
+        job = directory.read_job()
+        versions = directory.sealed_versions()
+        seal = directory.read_seal(versions[-1]) if versions else None
+        if job is None or seal is None:
+            raise CheckpointError(f"{uri} is neither a savepoint nor a checkpoint with a finished version")
+        return cls(directory, seal, job["plan"], str(job["job_name"]), str(job["job_id"]))
+
+    def row_source(self, uid: str, subtask: int) -> CheckpointRows | None:
+        """The state files of the vertex, where there are any."""
+        vertex, index, _ = self._vertex_of[uid]
+        version = self._entry(vertex, subtask).state
+        folder = self._directory.state_path(vertex, subtask).removeprefix(f"{self._directory.path}/")
+        return CheckpointRows(self._directory.uri, folder, version, index) if version.files else None
+
+    def states_of(self, uid: str) -> dict[str, str]:
+        """Found by reading the rows."""
+        found: dict[str, str] = {}
+        for source in self.row_sources(uid, _EVERYTHING):
+            for row in source.rows(_EVERYTHING):
+                if is_declaration(row) or row.kind == "timer":
+                    found[row.state] = row.kind
+        return found
+
+    def snapshots(self, uid: str) -> list[Any]:
+        """From the seal."""
+        vertex, _, count = self._vertex_of[uid]
+        return [self._plain(vertex, subtask)["operators"].get(uid) for subtask in range(count)]
+
+    def unfinished_files(self, uid: str, name: str, sink: Sink) -> list[UnfinishedFile]:
+        """From the sink's own staging area, by the states of its writers."""
+        return [file for state in self.snapshots(uid) for file in sink.unfinished_files(name, own_part(state))]
+
+    def committables(self, uid: str) -> list[Any]:
+        """From the seal: a job that was killed had perhaps not come to publish them."""
+        return self._seal.committables.get(uid, [])
+
+    def source_log(self, uid: str, number: int) -> tuple[fs.FileSystem, str]:
+        """Spark numbers its sources in the order of the plan; the first is Penstock's own."""
+        first = 1
+        for other, offsets in self._seal.frames.items():
+            if other == uid:
+                break
+            first += len(offsets)
+        return self._directory.filesystem, source_log(self._directory, first + number)
+
+    def _entry(self, vertex: str, subtask: int) -> SubtaskEntry:
+        return self._seal.entry(vertex, subtask)
+
+    def _plain(self, vertex: str, subtask: int) -> dict[str, Any]:
+        if (vertex, subtask) not in self._inline:
+            inline = self._entry(vertex, subtask).inline
+            self._inline[vertex, subtask] = _NOTHING if inline is None else pickle.loads(inline)
+        return self._inline[vertex, subtask]
+
+    def _record(self, operator: dict[str, str], max_parallelism: int, *, is_bound: bool) -> OperatorRecord:
+        uid = operator["uid"]
+        vertex, _, count = self._vertex_of[uid]
+        snapshots = self.snapshots(uid)
+        states = [found.states for found in map(OperatorSnapshot.from_plain, snapshots) if found is not None]
+        is_sink = operator["kind"] == "SinkOperator"
+        return OperatorRecord(
+            name=operator["name"],
+            kind=operator["kind"],
+            parallelism=count,
+            max_parallelism=max_parallelism,
+            is_bound=is_bound,
+            watermarks=[self._plain(vertex, each)["watermarks"].get(uid, MIN_WATERMARK) for each in range(count)],
+            operator_states={name: kind for each in states for name, (kind, _) in each.items()},
+            output=["" for state in snapshots if is_sink and own_part(state)],
+        )
+
+
+def own_part(snapshot: Any) -> Any:
+    """Of what an operator handed to its next batch, what is its own and not state of a user's function."""
+    found = OperatorSnapshot.from_plain(snapshot)
+    return snapshot if found is None else found.own

@@ -1,0 +1,76 @@
+"""Where keyed rows of an operator are read from: files of a checkpoint, or of a savepoint.
+
+Small and picklable, so that tasks can be told where to read; nothing here knows what is restored, or where to.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.checkpoint.directory import resolve
+from penstock.savepoint.manifest import FileRecord
+from penstock.savepoint.parts import check_file, read_keyed_rows
+from penstock.state.portable import PortableRow, exported_rows
+from penstock.state.store import OrderedStore
+from penstock.state.versions import StateVersion, SubtaskState
+
+_HEAP_BYTES = 32 * 2**20  # of compressed files; what is larger goes to a store on disk
+
+
+class RowSource(Protocol):
+    """The rows of one operator that one old subtask had."""
+
+    def rows(self, groups: range) -> Iterator[PortableRow]:
+        """Those of some key groups, and those about the operator as a whole."""
+
+
+@dataclass(frozen=True)
+class CheckpointRows:
+    """Rows in the state files of a subtask's version; `folder` is where they are below `uri`."""
+
+    uri: str
+    folder: str
+    version: StateVersion
+    operator_index: int
+
+    def rows(self, groups: range) -> Iterator[PortableRow]:
+        """Read the whole state, and give what is asked for."""
+        with self.opened() as store:
+            for row in exported_rows(store, self.operator_index):
+                if row.key_group is None or row.key_group in groups:
+                    yield row
+
+    @contextmanager
+    def opened(self) -> Iterator[OrderedStore]:
+        """The state as a store, for as long as the block lasts."""
+        filesystem, path = resolve(self.uri)
+        is_small = sum(file.bytes for file in self.version.files) <= _HEAP_BYTES
+        scratch = None if is_small else tempfile.mkdtemp(prefix="penstock-state-")
+        try:
+            local = None if scratch is None else os.path.join(scratch, "state")
+            with SubtaskState.open(filesystem, f"{path}/{self.folder}", self.version, local_path=local) as state:
+                yield state.store
+        finally:
+            if scratch is not None:
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class SavepointRows:
+    """Rows in a part file of a savepoint."""
+
+    uri: str
+    file: str
+    record: FileRecord
+
+    def rows(self, groups: range) -> Iterator[PortableRow]:
+        """Check the file as a whole, then read it."""
+        filesystem, path = resolve(self.uri)
+        check_file(filesystem, f"{path}/{self.file}", self.record)
+        yield from read_keyed_rows(filesystem, f"{path}/{self.file}", groups)

@@ -1,0 +1,69 @@
+"""What a job begins with: versions of its own, the state of another job, or nothing; owns the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.checkpoint import CheckpointDirectory
+from penstock.errors import PenstockError
+from penstock.graph.plan import Adopted, JobPlan
+from penstock.runtime.failure import OperatorFailure
+from penstock.runtime.subtask import Subtask
+from penstock.savepoint.matching import check_match
+from penstock.savepoint.opening import open_origin
+from penstock.savepoint.origin import Origin
+from penstock.savepoint.restoring import Kinds
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """`origin` is what the first version is to be made of, if it is not there yet; `adopted` binds the job's plan."""
+
+    origin: Origin | None
+    adopted: dict[str, Adopted]
+
+    @classmethod
+    def find(cls, directory: CheckpointDirectory, recovery_path: str | None) -> Beginning:
+        """A job that has a version of its own goes on from it, and needs nothing of what it once began with."""
+        job = directory.read_job()
+        if job is not None and directory.sealed_versions():
+            return cls(None, {uid: Adopted(*each) for uid, each in job.get("adopted", {}).items()})
+        if recovery_path is None:
+            return cls(None, {})
+        origin = open_origin(recovery_path)
+        return cls(origin, origin.adopted())
+
+    def to_plain(self) -> dict[str, Any]:
+        """What the checkpoint directory is to remember for later starts."""
+        return {uid: [each.split_count, each.max_parallelism] for uid, each in self.adopted.items()}
+
+    def adopt(self, directory: CheckpointDirectory, plan: JobPlan, *, allow_non_restored_state: bool) -> str:
+        """Make the directory the job's, once it is clear that it can go on from its origin; returns the job's id."""
+        if self.origin is not None:
+            check_match(self.origin, plan, allow_non_restored_state=allow_non_restored_state)
+        return directory.adopt(plan.name, plan.fingerprint(), self.to_plain())
+
+
+def made_or_abandoned(directory: CheckpointDirectory, make: Callable[[], None]) -> None:
+    """Make the first version; a refusal leaves the directory as if nobody had asked."""
+    try:
+        make()
+    except PenstockError:
+        directory.abandon()
+        raise
+
+
+def declared_kinds(make_subtask: Callable[[], Subtask]) -> Kinds:
+    """The states that the functions of a subtask ask for when they are opened, found by opening them once.
+
+    A function that cannot be opened tells nothing here, and fails the job where it always would.
+    """
+    try:
+        subtask = make_subtask()
+        kinds = subtask.declared_states()
+        subtask.close()
+    except OperatorFailure:
+        return {}
+    return kinds
