@@ -8,7 +8,8 @@ export PYTHON
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 # Layers, sizes and documents are checked by `make check`.
-FAST := -m "not spark and not soak" --ignore tests/tidy -n logical
+FAST := -m "not spark and not slow and not soak" --ignore tests/tidy -n logical
+REST := -m "(spark or slow) and not soak"
 SOURCES := src tests $(wildcard examples benchmarks)
 INSTALLED := .venv/.installed
 JAVA := .venv/.java
@@ -23,16 +24,16 @@ demo: $(JAVA) ## run the main job: out-of-order trades on Spark, checked against
 test: $(JAVA) ## run all tests (with ARGS: those that ARGS choose)
 ifeq ($(ARGS),)
 	$(PYTEST) $(FAST)
-	$(PYTEST) -m "spark and not soak"
+	$(PYTEST) $(REST)
 else
 	$(PYTEST) $(ARGS)
 endif
 
-test-fast: $(INSTALLED) ## run the tests that need no Spark
+test-fast: $(INSTALLED) ## run the quick tests, which need no Spark
 	$(PYTEST) $(FAST) $(ARGS)
 
-test-spark: $(JAVA) ## run the tests that need Spark
-	$(PYTEST) -m "spark and not soak" $(ARGS)
+test-spark: $(JAVA) ## run the tests that need Spark, and slow ones
+	$(PYTEST) $(REST) $(ARGS)
 
 fmt: $(INSTALLED) ## format the code and sort its imports
 	$(BIN)/ruff check --quiet --select I --fix $(SOURCES)
