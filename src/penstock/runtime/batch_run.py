@@ -137,8 +137,11 @@ def _run(host: BatchHost, vertex: int, number: int, work: Callable[[Subtask], It
 def _give_up(host: BatchHost, subtask: Subtask) -> None:
     host.forget(subtask)
     subtask.abort()
-    with contextlib.suppress(OperatorFailure):  # what made the batch fail matters more
-        subtask.close()
+    is_closed = False
+    while not is_closed:
+        with contextlib.suppress(OperatorFailure):  # what made the batch fail matters more
+            subtask.close()
+            is_closed = True
 
 
 def to_driver(kind: int, payload: bytes) -> ExchangeRow:

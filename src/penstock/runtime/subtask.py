@@ -6,6 +6,7 @@ rows and a report.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -320,12 +321,13 @@ class Subtask:
         return {name: value if name in ways else value - told.get(name, 0) for name, value in values.items()}
 
     def abort(self) -> None:
-        """The batch failed here: nothing of it may stay behind."""
+        """The batch failed here: nothing of it may stay behind, as far as operators can undo what they did."""
         state, self._state = self._state, None
         if state is not None:
             state.abort()
         for operator in self._operators:
-            operator.abort()
+            with contextlib.suppress(Exception):  # what made the batch fail is told; the others are to be undone too
+                operator.abort()
 
     def close(self) -> None:
         """Close user functions, each once; called again after one raised, it goes on with the next."""

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, JobStatus, RestartStrategies, WatermarkStrategy
+from penstock.common.watermark_strategy import Watermark
 from penstock.connectors.data_generator import DataGenerator
+from penstock.connectors.function_sink import TwoPhaseCommitSink
 from penstock.datastream import (
     KeyedProcessFunction,
     MapFunction,
@@ -242,7 +244,35 @@ def test_a_function_that_fails_in_close_is_not_closed_again() -> None:
     assert CLOSED == ["failing", "closed"]
 
 
+def test_what_fails_while_a_batch_is_given_up_hides_nothing_and_stops_nothing() -> None:
+    CLOSED.clear()
+    environment = StreamExecutionEnvironment.in_process().set_parallelism(1)
+    records = scripted(environment, ["a", Watermark(1), 0]).rebalance()  # in two blocks: the sink has had the first
+    records.map(FailingInClose()).map(Closing()).sink_to(FailingInAbort())
+    with pytest.raises(JobFailedError, match="ZeroDivisionError"):
+        environment.execute()
+    assert sorted(CLOSED) == ["aborted", "closed", "failing"]
+
+
 CLOSED: list[str] = []
+
+
+class FailingInAbort(TwoPhaseCommitSink):
+    def begin_transaction(self, context: Any) -> list[Any]:
+        return []
+
+    def invoke(self, transaction: list[Any], value: Any, context: Any) -> None:
+        transaction.append(value)
+
+    def pre_commit(self, transaction: list[Any]) -> None:
+        raise AssertionError("nothing is to be committed")
+
+    def commit(self, transaction: Any) -> None:
+        raise AssertionError("nothing is to be committed")
+
+    def abort(self, transaction: Any) -> None:
+        CLOSED.append("aborted")
+        raise ValueError
 
 
 class Closing(MapFunction):

@@ -14,6 +14,7 @@ from penstock.datastream.functions import AggregateFunction, ProcessWindowFuncti
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import (
     ContinuousEventTimeTrigger,
+    CountEvictor,
     CumulativeEventTimeWindows,
     EventTimeSessionWindows,
     EventTimeTrigger,
@@ -181,3 +182,26 @@ def test_a_global_window_that_fires_by_event_time_ends_with_the_input() -> None:
         harness.end_input()  # the firing that was planned, and the last one
         assert len(harness.output()) == 4
         assert harness.num_event_time_timers() == 0
+
+
+class Marks(ProcessWindowFunction[Any, Any, Any, Any]):
+    """Changes the elements it is shown."""
+
+    def process(self, key: Any, context: Any, elements: Any) -> Iterator[Any]:
+        for element in elements:
+            element.append("seen")
+            yield list(element)
+
+
+@pytest.mark.parametrize("evictor", [None, CountEvictor.of(9)])
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_function_that_changes_elements_changes_them_for_no_other_window(evictor: Any, is_cut: bool) -> None:
+    settings = {"function": Marks(), "evaluation": Evaluation.PROCESS, "evictor": evictor}
+    with harness_of(SlidingEventTimeWindows.of(20, 10), combine=None, **settings) as harness:
+        harness.process_element(["a", 1], 12)
+        if is_cut:
+            harness.snapshot()
+        harness.process_watermark(19)
+        assert harness.output_values() == [["a", 1, "seen"]]
+        harness.process_watermark(29)
+        assert harness.output_values() == [["a", 1, "seen"]] * 2

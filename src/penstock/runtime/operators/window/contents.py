@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import Evictor, TimestampedValue
-from penstock.runtime.operators.window.combining import Combiner, merge_all, own_copy
+from penstock.runtime.operators.window.combining import Combiner, merge_all, own_copies, own_copy
 from penstock.state.keyed import KeyedStateBackend
 
 STATE_NAME = "_window_contents"
@@ -45,11 +45,15 @@ class Contents(Protocol):
 
 
 class ElementContents:
-    """All elements, in the order they came."""
+    """All elements, in the order they came.
 
-    def __init__(self, backend: KeyedStateBackend, evaluate: Evaluate) -> None:
+    Where other windows hold the same objects (`is_shared`), the function is shown copies: it may change them.
+    """
+
+    def __init__(self, backend: KeyedStateBackend, evaluate: Evaluate, is_shared: bool) -> None:
         self._backend = backend
         self._evaluate = evaluate
+        self._is_shared = is_shared
         self._state = backend.get_list_state(ListStateDescriptor(STATE_NAME, None))
         self.clear = self._state.clear
 
@@ -68,7 +72,7 @@ class ElementContents:
 
     def show(self, held: Any, window: Any, stays: bool) -> None:
         """Evaluate the elements."""
-        self._evaluate(window, held)
+        self._evaluate(window, own_copies(held) if self._is_shared else held)
 
     def merge(self, target: bytes, sources: list[bytes]) -> None:
         """Append the elements of the sources to those of the target."""
@@ -89,11 +93,12 @@ class EvictedContents(ElementContents):
         self,
         backend: KeyedStateBackend,
         evaluate: Evaluate,
+        is_shared: bool,
         evictor: Evictor[Any, Any],
         context: Evictor.EvictorContext,
         combiner: Combiner | None,
     ) -> None:
-        super().__init__(backend, evaluate)
+        super().__init__(backend, evaluate, is_shared)
         self._evictor = evictor
         self._context = context
         self._combiner = combiner
@@ -112,7 +117,7 @@ class EvictedContents(ElementContents):
 
     def _combined(self, values: list[Any]) -> list[Any]:
         if self._combiner is None:
-            return values
+            return own_copies(values) if self._is_shared else values
         accumulator = self._combiner.fold(None, iter(values))
         # Nothing was left to reduce. Flink would hand over a null here, which no function expects.
         return [] if accumulator is None else [self._combiner.result(accumulator)]

@@ -101,14 +101,15 @@ class WindowOperator(TimedOperator):
         spec, backend, evictor = self.spec, self.context.backend, self.spec.evictor
         assert backend is not None
         combiner = None
+        is_shared = not gives_one_window(spec.assigner)
         if spec.combine is not None:
-            is_shared = evictor is not None or not gives_one_window(spec.assigner)
-            combiner = combiner_of(spec.combine, takes_partials=spec.takes_partials, is_shared=is_shared)
+            is_folded_often = is_shared or evictor is not None
+            combiner = combiner_of(spec.combine, takes_partials=spec.takes_partials, is_shared=is_folded_often)
         if evictor is not None:
-            return EvictedContents(backend, evaluator.evaluate, evictor, EvictionContext(self), combiner)
+            return EvictedContents(backend, evaluator.evaluate, is_shared, evictor, EvictionContext(self), combiner)
         if combiner is not None:
             return AccumulatorContents(backend, evaluator.evaluate, combiner)
-        return ElementContents(backend, evaluator.evaluate)
+        return ElementContents(backend, evaluator.evaluate, is_shared)
 
     def _functions(self) -> list[Any]:
         return [function for function in (self.spec.combine, self.spec.function) if function is not None]

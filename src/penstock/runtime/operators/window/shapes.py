@@ -9,6 +9,7 @@ import math
 from typing import Any, NamedTuple
 
 from penstock.datastream.window import (
+    CountTumblingWindowAssigner,
     CumulativeEventTimeWindows,
     CumulativeProcessingTimeWindows,
     DynamicEventTimeSessionWindows,
@@ -30,6 +31,7 @@ _ONE_WINDOW = (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
     GlobalWindows,
+    CountTumblingWindowAssigner,
     ProcessingTimeSessionWindows,
     DynamicProcessingTimeSessionWindows,
     *_SESSIONS,
