@@ -35,7 +35,7 @@ from penstock.datastream.window import (
 from penstock.errors import GraphError
 from penstock.graph.nodes import Edge, Exchange, Partitioning
 from penstock.runtime.operators.window import Evaluation, WindowOperator, WindowSpec
-from penstock.runtime.operators.window.local import key_of_partial
+from penstock.runtime.operators.window.local import KeyOfPart
 
 if TYPE_CHECKING:
     import datetime
@@ -250,7 +250,9 @@ class _Windows:
         )
         operator = WindowOperator(WindowSpec(**settings, takes_partials=partials is not None))
         edges = (
-            self._keyed(self._stream, self._key_selector) if partials is None else self._keyed(partials, key_of_partial)
+            self._keyed(self._stream, self._key_selector)
+            if partials is None
+            else self._keyed(partials, KeyOfPart(self._key_selector))
         )
         described = f"Window({type(self._assigner).__name__}, {type(trigger).__name__}, {method})"
         return add_operator(

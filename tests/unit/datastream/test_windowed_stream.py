@@ -40,7 +40,7 @@ from penstock.datastream.windowed_stream import AllWindowedStream, WindowedStrea
 from penstock.errors import ConfigurationError, GraphError
 from penstock.graph.nodes import Exchange, Node
 from penstock.runtime.operators.window import Evaluation, WindowOperator, WindowSpec
-from penstock.runtime.operators.window.local import LocalWindowAggregation, key_of_partial
+from penstock.runtime.operators.window.local import KeyOfPart, LocalWindowAggregation
 
 LATE = OutputTag("late")
 MINUTE = TumblingEventTimeWindows.of(Time.minutes(1))
@@ -302,7 +302,7 @@ def test_reduce_aggregates_in_front_of_the_exchange_unasked(keyed: KeyedStream) 
     assert local.inputs[0].partitioning.exchange is Exchange.FORWARD
     (edge,) = node_of(result).inputs
     assert edge.partitioning.exchange is Exchange.KEYED
-    assert edge.partitioning.key_selector is key_of_partial
+    assert isinstance(edge.partitioning.key_selector, KeyOfPart)
     assert edge.partitioning.key_type == Types.STRING()
     cloudpickle.dumps(local.operator)
 

@@ -50,12 +50,12 @@ def summing(grid: PaneGrid = TEN, **settings: Any) -> LocalWindowAggregation:
 
 def folded(key: Any, start: int, accumulator: Any, count: int) -> tuple[Partial, int]:
     """A group as it leaves, with its timestamp."""
-    return Partial(key, start, accumulator, count, None), start
+    return Partial(key, start, accumulator, count), start
 
 
 def alone(key: Any, value: Any, timestamp: int | None) -> tuple[Partial, int | None]:
     """A record as it leaves by itself."""
-    return Partial(key, 0, None, 0, value), timestamp
+    return value, timestamp
 
 
 class Gather(AggregateFunction):
@@ -219,21 +219,25 @@ def test_records_without_timestamp_are_left_to_be_refused_where_windows_are_assi
     assert alone("a", ("a", 2), None if stamps is None else stamps[1]) in rig.take()
 
 
-def test_where_keys_hardly_repeat_records_go_alone_for_the_rest_of_the_batch(
+def test_where_keys_hardly_repeat_records_go_alone_in_this_batch_and_some_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "TRIAL_RECORDS", 4)
+    monkeypatch.setattr(local, "BATCHES_ALONE", 1)
     rig = Rig(tmp_path, summing())
     rig.process(("a", 1), ("b", 2), ("c", 3), at=5)
     rig.process(("d", 4), at=5)
     assert rig.take() == []
     rig.process(("a", 5), at=5)
     *groups, last = rig.take()
-    assert [partial.key for partial, _ in groups] == ["a", "b", "c", "d"], "nobody is overtaken by a later record"
+    assert [partial[0] for partial, _ in groups] == ["a", "b", "c", "d"], "nobody is overtaken by a later record"
     assert last == alone("a", ("a", 5), 5)
-    rig.next_batch()
+    rig.finish()
     rig.process(("a", 6), at=5)
-    assert rig.take() == []
+    assert rig.take() == [alone("a", ("a", 6), 5)]
+    rig.finish()
+    rig.process(("a", 7), at=5)
+    assert rig.take() == [], "once more it is tried"
 
 
 def test_where_keys_repeat_folding_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +318,7 @@ def test_a_function_known_to_change_nothing_gets_the_records_themselves(tmp_path
     rig = Rig(tmp_path, MapOperator(Keep()), LocalWindowAggregation(first, TEN, min, is_pure=True))
     rig.process(["a", 1], at=5)
     rig.watermark(9)
-    assert rig.take()[0][0].accumulator is rig.subtask.vertex.operators[0].operator.function.kept[0]
+    assert rig.take()[0][0][2] is rig.subtask.vertex.operators[0].operator.function.kept[0]
 
 
 def test_an_accumulator_that_has_left_is_not_touched_again(tmp_path: Path) -> None:
@@ -323,7 +327,7 @@ def test_an_accumulator_that_has_left_is_not_touched_again(tmp_path: Path) -> No
     rig.idle()
     rig.process(("a", 3), at=5)
     rig.end()
-    assert [partial.accumulator for partial, _ in rig.records()[:2]] == [[1, 2], [3]]
+    assert [partial[2] for partial, _ in rig.records()[:2]] == [[1, 2], [3]]
 
 
 # ---- keys ----
@@ -335,7 +339,7 @@ def test_keys_that_cannot_be_hashed_are_grouped_by_what_they_are_equal_to(tmp_pa
     rig.process((b"x", 5), at=5)  # a block of its own, where all keys can be hashed
     rig.watermark(9)
     groups = [partial for partial in rig.values() if isinstance(partial, Partial)]
-    assert sorted((str(group.key), group.accumulator[1]) for group in groups) == [
+    assert sorted((str(group[0]), group[2][1]) for group in groups) == [
         ("[1]", 4),
         ("[2]", 2),
         ("b'x'", 4),
@@ -347,7 +351,7 @@ def test_not_a_number_as_key_loses_nothing(tmp_path: Path) -> None:
     rig = Rig(tmp_path, summing())
     rig.process((math.nan, 1), (float("nan"), 2), at=5)
     rig.watermark(9)
-    assert sum(partial.count for partial in rig.values() if isinstance(partial, Partial)) == 2
+    assert sum(partial[3] for partial in rig.values() if isinstance(partial, tuple)) == 2
 
 
 # ---- failures ----

@@ -74,13 +74,13 @@ def test_a_reduce_function_that_returns_none_before_the_exchange_starts_anew() -
     with OperatorHarness(LocalWindowAggregation(key_of, grid, cancelled)) as harness:
         harness.process_elements([(("a", 1), 1), (("a", -1), 2), (("a", 5), 3), (("b", 1), 1), (("b", -1), 2)])
         harness.end_input()
-        assert harness.output_values() == [Partial("a", 0, ("a", 5), 3, None), Partial("b", 0, None, 2, None)]
+        assert harness.output_values() == [Partial("a", 0, ("a", 5), 3), Partial("b", 0, None, 2)]
 
 
 def test_a_partial_result_of_nothing_adds_nothing() -> None:
     with harness_of(ASSIGNERS[0], takes_partials=True) as harness:
         for accumulator in (("a", 5), None):
-            harness.process_element(Partial("a", 0, accumulator, 2, None), 0)
+            harness.process_element(Partial("a", 0, accumulator, 2), 0)
         harness.end_input()
         assert harness.output_values() == [("a", 5)]
 
@@ -88,8 +88,8 @@ def test_a_partial_result_of_nothing_adds_nothing() -> None:
 def test_a_late_partial_result_of_one_record_is_counted_and_no_side_output() -> None:
     with harness_of(ASSIGNERS[0], takes_partials=True, late_tag=LATE) as harness:
         harness.process_watermark(20)
-        harness.process_element(Partial("a", 0, ("a", 5), 1, None), 0)
-        harness.process_element(Partial("a", 0, None, 0, ("a", 1)), 4)
+        harness.process_element(Partial("a", 0, ("a", 5), 1), 0)
+        harness.process_element(("a", 1), 4)
         assert harness.side_output_values(LATE) == [("a", 1)]
         assert harness.late_records_dropped() == 1
 
@@ -99,7 +99,7 @@ def test_a_failure_shows_the_element_and_not_how_it_travelled() -> None:
         harness_of(ASSIGNERS[0], takes_partials=True) as harness,
         pytest.raises(OperatorFailure, match=r"record: \('a', 1\)$"),
     ):
-        harness.process_element(Partial("a", 0, None, 0, ("a", 1)), None)
+        harness.process_element(("a", 1), None)
 
 
 class Forgetful(AggregateFunction):

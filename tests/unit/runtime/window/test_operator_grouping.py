@@ -236,9 +236,7 @@ def test_partial_results_stand_for_their_records(assigner: Any, width: int, bloc
                 whole.process_element((key, 1), time)
                 start = time - time % width
                 parts.process_element(
-                    Partial(key, start, [1, 1], 1, None)
-                    if time > watermark + 12
-                    else Partial(key, 0, None, 0, (key, 1)),
+                    Partial(key, start, [1, 1], 1) if time > watermark + 12 else (key, 1),
                     start if time > watermark + 12 else time,
                 )
             whole.process_watermark(watermark)
@@ -253,7 +251,7 @@ def test_a_late_partial_result_counts_for_all_its_records() -> None:
     operator = WindowOperator(summed(TumblingEventTimeWindows.of(10), takes_partials=True))
     with KeyedHarness(operator, key=key_of) as harness:
         harness.process_watermark(20)
-        harness.process_element(Partial("a", 0, [3, 3], 3, None), 0)
-        harness.process_element(Partial("a", 0, None, 0, ("a", 1)), 4)
+        harness.process_element(Partial("a", 0, [3, 3], 3), 0)
+        harness.process_element(("a", 1), 4)
         assert harness.output() == []
         assert harness._running().head.context.metrics.values()["numLateRecordsDropped"] == 4

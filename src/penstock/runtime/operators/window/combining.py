@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from penstock.datastream.functions import AggregateFunction
 from penstock.errors import StateError
 from penstock.runtime.callables import method_or_callable
+from penstock.runtime.operators.window.partials import Partial
 from penstock.state.values import dump_value, is_frozen, load_value
 
 _LABEL = "window contents"
@@ -105,10 +106,11 @@ class PartialCombiner:
     def fold(self, accumulator: Any, values: Iterator[Any]) -> Any:
         """Merge partial results and add records in their order."""
         inner, merge, copies = self._inner, self.merge, self._copies
-        for _, _, part, count, value in values:
-            if not count:
+        for value in values:
+            if type(value) is not Partial:
                 accumulator = inner.fold(accumulator, iter((value,)))
                 continue
+            part = value.accumulator
             if part is None:
                 continue
             if copies:

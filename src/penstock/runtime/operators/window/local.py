@@ -10,7 +10,6 @@ import pickle
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import chain, repeat
-from operator import attrgetter
 from typing import Any
 
 from penstock.common.constants import MIN_WATERMARK
@@ -33,9 +32,21 @@ from penstock.state.values import is_frozen
 GROUP_LIMIT = 100_000
 TRIAL_RECORDS = 20_000
 WORTHWHILE = 0.7
+BATCHES_ALONE = 10
 """Groups per record above which aggregating in front of the exchange saves less than it costs."""
 
-key_of_partial = attrgetter("key")
+
+@dataclass(frozen=True)
+class KeyOfPart:
+    """The key of what comes out of a local aggregation: partials know theirs, elements are asked for it."""
+
+    selector: Callable[[Any], Any]
+
+    def __call__(self, value: Any) -> Any:
+        """Return the key."""
+        return value.key if type(value) is Partial else self.selector(value)
+
+
 """Key selector of the exchange behind the operator."""
 
 _CODED = object()
@@ -111,6 +122,7 @@ class LocalWindowAggregation(StreamOperator):
             self._first = _itself
             self._fold = method_or_callable(self.combine, "reduce")
         self._panes: dict[int, dict[Hashable, _Group]] = {}
+        self._batches_alone = 0
 
     def close(self) -> None:
         """Close the combining function."""
@@ -120,7 +132,9 @@ class LocalWindowAggregation(StreamOperator):
         """Start with no groups; `state` says whether the input was ever idle."""
         self._panes = {}
         self._groups = self._tried = self._made = 0
-        self._goes_alone = False
+        # Keys are as many as in the batch before, most likely. Only the speed depends on it.
+        self._goes_alone = self._batches_alone > 0
+        self._batches_alone = max(0, self._batches_alone - 1)
         self._was_idle = state is not None
         self._open_from = self.grid.open_from(self.watermark)
 
@@ -130,26 +144,27 @@ class LocalWindowAggregation(StreamOperator):
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Fold a block into its groups, or pass its records on one by one where folding is no use."""
-        selected = self._selected(values)
         # A record without timestamp fails where windows are assigned, with the sentence for it.
         if self._goes_alone or timestamps is None or None in timestamps or (self._was_idle and self.minds_late):
             self._send_groups(list(self._panes))
-            self._send_alone(values, selected, timestamps)
+            self.output.emit(values, timestamps)
             return
         before = self._groups
-        self._fold_block(self._owned(values), timestamps, selected)
+        self._fold_block(self._owned(values), timestamps, self._selected(values))
         self._made += self._groups - before
         self._tried += len(values)
         if self._groups > GROUP_LIMIT:
             self._send_groups(list(self._panes))
         if self._tried >= TRIAL_RECORDS:
             self._goes_alone = self._made > WORTHWHILE * self._tried
+            self._batches_alone = BATCHES_ALONE if self._goes_alone else 0
             self._tried = self._made = 0
 
     def _fold_block(self, values: list[Any], timestamps: Any, keys: list[Any]) -> None:
         width, offset, open_from = self.grid.width, self.grid.offset, self._open_from
         first, fold, panes = self._first, self._fold, self._panes
-        late: list[tuple[Any, Any, int]] = []
+        late: list[Any] = []
+        late_at: list[int] = []
         start = stop = open_from
         pane: dict[Hashable, _Group] = {}
         consumed = iter(values)
@@ -157,7 +172,8 @@ class LocalWindowAggregation(StreamOperator):
             for value, timestamp, key, slot in zip(consumed, timestamps, keys, self._slots(keys, values), strict=False):
                 if not start <= timestamp < stop:
                     if timestamp < open_from:
-                        late.append((value, key, timestamp))
+                        late.append(value)
+                        late_at.append(timestamp)
                         continue
                     start = timestamp - (timestamp - offset) % width
                     stop = start + width
@@ -172,8 +188,7 @@ class LocalWindowAggregation(StreamOperator):
                     group[1] += 1
         except Exception as error:
             raise self.record_failure(error, values, consumed) from None
-        if late:  # no group is overtaken: those of such panes left with the watermark
-            self._send_alone(*map(list, zip(*late, strict=True)))
+        self.output.emit(late, late_at)  # no group is overtaken: those of such panes left with the watermark
 
     def on_watermark(self, watermark: int) -> None:
         """Send the groups of panes that are complete, then pass the watermark on."""
@@ -202,14 +217,10 @@ class LocalWindowAggregation(StreamOperator):
         stamps: list[int] = []
         for start in starts:
             groups = self._panes.pop(start).values()
-            values += [Partial(key, start, accumulator, count, None) for accumulator, count, key in groups]
+            values += [Partial(key, start, accumulator, count) for accumulator, count, key in groups]
             stamps += repeat(start, len(groups))
         self._groups -= len(values)
         self.output.emit(values, stamps)
-
-    def _send_alone(self, values: list[Any], keys: list[Any], timestamps: Timestamps) -> None:
-        partials = [Partial(key, 0, None, 0, value) for value, key in zip(values, keys, strict=True)]
-        self.output.emit(partials, timestamps)
 
     def _selected(self, values: list[Any]) -> list[Any]:
         consumed, selector = iter(values), self.key_selector

@@ -28,6 +28,7 @@ from penstock.runtime.operators.window.evaluation import Evaluator
 from penstock.runtime.operators.window.grouping import grouping_for
 from penstock.runtime.operators.window.merging import MergingWindows
 from penstock.runtime.operators.window.panes import Panes, uses_panes
+from penstock.runtime.operators.window.partials import Partial
 from penstock.runtime.operators.window.sessions import session_grouping_for
 from penstock.runtime.operators.window.shapes import fires_once_at_the_end, gives_one_window
 from penstock.runtime.operators.window.spec import WindowSpec
@@ -126,9 +127,6 @@ class WindowOperator(TimedOperator):
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Put a block into windows: together what can be, the rest one by one in its order."""
         assert keys is not None
-        if self.spec.takes_partials:
-            own = timestamps or repeat(None)
-            timestamps = [part.start if part.count else stamp for part, stamp in zip(values, own, strict=False)]
         rest = None if self._grouping is None else self._grouping.take(values, timestamps, keys)
         if rest is None:
             self._one_by_one(values, timestamps, keys)
@@ -145,9 +143,10 @@ class WindowOperator(TimedOperator):
         try:
             for value, timestamp, key in zip(consumed, timestamps or repeat(None), keys, strict=False):
                 set_key(key)
-                seen = value.value if takes_partials else value
+                is_partial = takes_partials and type(value) is Partial
+                seen = None if is_partial else value
                 if not element(value, timestamp, seen):
-                    self._drop_if_late(seen, timestamp, value.count if takes_partials else 0)
+                    self._drop_if_late(seen, timestamp, value.count if is_partial else 0)
         except Exception as error:
             self._collector.discard()
             raise self.record_failure(error, values, consumed) from None

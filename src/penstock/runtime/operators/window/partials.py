@@ -6,20 +6,17 @@ from typing import Any, NamedTuple
 
 
 class Partial(NamedTuple):
-    """What a sender has made of `count` records of one key and pane.
+    """What a sender has made of `count` records of one key and pane; its timestamp is the start of the pane.
 
-    `start` is the start of the pane: the window itself where windows tumble, the stretch of gcd(size, slide) where
-    they slide, the step where they cumulate. With count 0 nothing was aggregated: `value` is an ordinary element.
+    The pane is the window itself where windows tumble, the stretch of gcd(size, slide) where they slide, the step where
+    they cumulate. Records that were not aggregated travel as they are, between partials.
     """
 
     key: Any
     start: int
     accumulator: Any
     count: int  # type: ignore[assignment]  # as a field it hides the method of tuples
-    value: Any
 
     def __repr__(self) -> str:
         # Seen in failures, by somebody who knows elements but not that they were aggregated on their way.
-        if not self.count:
-            return repr(self.value)
         return f"{self.accumulator!r}, made of {self.count} element(s) of key {self.key!r} before the exchange"

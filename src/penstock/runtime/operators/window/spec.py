@@ -30,7 +30,7 @@ class WindowSpec:
     """Everything a `WindowOperator` has to know.
 
     `combine` is a reduce function, a callable of two values or an aggregate function; without one the elements
-    themselves are kept. With `takes_partials` the values that come in are `Partial` objects.
+    themselves are kept. With `takes_partials` some of the values that come in are `Partial` objects.
     """
 
     assigner: WindowAssigner[Any, Any]
