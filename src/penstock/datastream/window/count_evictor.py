@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from penstock.datastream.window.evictor import Evictor, TimestampedValue
-from penstock.datastream.window.windows import Window
+from penstock.datastream.window.evictor import OneSidedEvictor, TimestampedValue
 from penstock.errors import GraphError
 
 __all__ = ["CountEvictor"]
@@ -13,7 +12,7 @@ __all__ = ["CountEvictor"]
 T = TypeVar("T")
 
 
-class CountEvictor(Evictor[T, Window]):
+class CountEvictor(OneSidedEvictor[T]):
     """Keeps up to a number of elements, the latest to arrive."""
 
     def __init__(self, max_count: int, do_evict_after: bool = False) -> None:
@@ -27,21 +26,8 @@ class CountEvictor(Evictor[T, Window]):
         """Return an evictor that keeps this many elements."""
         return CountEvictor(max_count, do_evict_after)
 
-    def evict_before(
-        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
-    ) -> None:
-        """Evict, unless that is to happen after the window function."""
-        if not self.do_evict_after:
-            self._evict(elements)
-
-    def evict_after(
-        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
-    ) -> None:
-        """Evict, if that is to happen after the window function."""
-        if self.do_evict_after:
-            self._evict(elements)
-
-    def _evict(self, elements: list[TimestampedValue[T]]) -> None:
+    def evict(self, elements: list[TimestampedValue[T]]) -> None:
+        """Remove all but those to keep."""
         surplus = len(elements) - self.max_count
         if surplus > 0:
             del elements[:surplus]

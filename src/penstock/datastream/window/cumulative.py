@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from penstock.common.serializer import TypeSerializer
-from penstock.datastream.window.assigner import WindowAssigner
-from penstock.datastream.window.durations import Length, checked_offset, checked_timestamp, positive_millis
-from penstock.datastream.window.event_time_trigger import EventTimeTrigger
-from penstock.datastream.window.processing_time_trigger import ProcessingTimeTrigger
-from penstock.datastream.window.serializers import TimeWindowSerializer
-from penstock.datastream.window.trigger import Trigger
+from penstock.datastream.window.durations import Length, checked_offset, positive_millis
+from penstock.datastream.window.time_assigners import ByEventTime, ByProcessingTime, TimeWindowAssigner
 from penstock.datastream.window.windows import TimeWindow
 from penstock.errors import GraphError
 
@@ -19,86 +14,44 @@ __all__ = ["CumulativeEventTimeWindows", "CumulativeProcessingTimeWindows"]
 T = TypeVar("T")
 
 
-def _windows_at(time: int, size: int, step: int, offset: int) -> list[TimeWindow]:
-    """All windows that hold the time, the shortest first."""
-    since_start = (time - offset) % size
-    start = time - since_start
-    return [TimeWindow(start, start + length) for length in range(since_start // step * step + step, size + 1, step)]
-
-
-def _checked_step(step: Length, size: int, owner: str) -> int:
-    millis = positive_millis(step, owner, "step")
-    if size % millis:
-        raise GraphError(f"{owner}: the largest size must be a multiple of the step, got {size} ms and {millis} ms")
-    return millis
-
-
-class CumulativeEventTimeWindows(WindowAssigner[T, TimeWindow]):
-    """Puts each element into every window of its cycle that ends after its timestamp."""
+class _CumulativeWindows(TimeWindowAssigner[T]):
+    """Puts each element into every window of its cycle that ends after its time."""
 
     def __init__(self, max_size: Length, step: Length, offset: Length | None = None) -> None:
-        self.size = positive_millis(max_size, "CumulativeEventTimeWindows", "largest size")
-        self.step = _checked_step(step, self.size, "CumulativeEventTimeWindows")
-        self.offset = checked_offset(offset, self.size, "CumulativeEventTimeWindows", "largest size")
+        owner = type(self).__name__
+        self.size = positive_millis(max_size, owner, "largest size")
+        self.step = positive_millis(step, owner, "step")
+        if self.size % self.step:
+            raise GraphError(
+                f"{owner}: the largest size must be a multiple of the step, got {self.size} ms and {self.step} ms"
+            )
+        self.offset = checked_offset(offset, self.size, owner, "largest size")
+
+    def windows_at(self, time: int, element: T) -> list[TimeWindow]:
+        """Return the windows that hold the time, the shortest first."""
+        step = self.step
+        since_start = (time - self.offset) % self.size
+        start = time - since_start
+        lengths = range(since_start // step * step + step, self.size + 1, step)
+        return [TimeWindow(start, start + length) for length in lengths]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.size}, {self.step}, {self.offset})"
+
+
+class CumulativeEventTimeWindows(_CumulativeWindows[T], ByEventTime[T]):
+    """Puts each element into every window of its cycle that ends after its timestamp."""
 
     @staticmethod
     def of(max_size: Length, step: Length, offset: Length | None = None) -> CumulativeEventTimeWindows[Any]:
         """Return windows that start at multiples of the largest size, shifted by the offset, and grow by the step."""
         return CumulativeEventTimeWindows(max_size, step, offset)
 
-    def assign_windows(
-        self, element: T, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        """Return the windows of the timestamp, the shortest first."""
-        time = checked_timestamp(timestamp, "CumulativeEventTimeWindows")
-        return _windows_at(time, self.size, self.step, self.offset)
 
-    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
-        """Return an `EventTimeTrigger`."""
-        return EventTimeTrigger()
-
-    def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
-        """Return how time windows are written."""
-        return TimeWindowSerializer()
-
-    def is_event_time(self) -> bool:
-        """Return True."""
-        return True
-
-    def __repr__(self) -> str:
-        return f"CumulativeEventTimeWindows({self.size}, {self.step}, {self.offset})"
-
-
-class CumulativeProcessingTimeWindows(WindowAssigner[T, TimeWindow]):
+class CumulativeProcessingTimeWindows(_CumulativeWindows[T], ByProcessingTime[T]):
     """Puts each element into every window of the present cycle that has not ended."""
-
-    def __init__(self, max_size: Length, step: Length, offset: Length | None = None) -> None:
-        self.size = positive_millis(max_size, "CumulativeProcessingTimeWindows", "largest size")
-        self.step = _checked_step(step, self.size, "CumulativeProcessingTimeWindows")
-        self.offset = checked_offset(offset, self.size, "CumulativeProcessingTimeWindows", "largest size")
 
     @staticmethod
     def of(max_size: Length, step: Length, offset: Length | None = None) -> CumulativeProcessingTimeWindows[Any]:
         """Return windows that start at multiples of the largest size, shifted by the offset, and grow by the step."""
         return CumulativeProcessingTimeWindows(max_size, step, offset)
-
-    def assign_windows(
-        self, element: T, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        """Return the windows of the present, the shortest first."""
-        return _windows_at(context.get_current_processing_time(), self.size, self.step, self.offset)
-
-    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
-        """Return a `ProcessingTimeTrigger`."""
-        return ProcessingTimeTrigger()
-
-    def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
-        """Return how time windows are written."""
-        return TimeWindowSerializer()
-
-    def is_event_time(self) -> bool:
-        """Return False."""
-        return False
-
-    def __repr__(self) -> str:
-        return f"CumulativeProcessingTimeWindows({self.size}, {self.step}, {self.offset})"

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TypeVar
 
 from penstock.datastream.window.delta_function import DeltaFunction, Distance, checked_threshold, distance_of
-from penstock.datastream.window.evictor import Evictor, TimestampedValue
-from penstock.datastream.window.windows import Window
+from penstock.datastream.window.evictor import OneSidedEvictor, TimestampedValue
 
 __all__ = ["DeltaEvictor"]
 
 T = TypeVar("T")
 
 
-class DeltaEvictor(Evictor[T, Window]):
+class DeltaEvictor(OneSidedEvictor[T]):
     """Keeps the elements whose distance to the last one is below a threshold."""
 
     def __init__(
@@ -30,21 +29,8 @@ class DeltaEvictor(Evictor[T, Window]):
         """Return an evictor with this threshold and measure."""
         return DeltaEvictor(threshold, delta_function, do_evict_after)
 
-    def evict_before(
-        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
-    ) -> None:
-        """Evict, unless that is to happen after the window function."""
-        if not self.do_evict_after:
-            self._evict(elements)
-
-    def evict_after(
-        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
-    ) -> None:
-        """Evict, if that is to happen after the window function."""
-        if self.do_evict_after:
-            self._evict(elements)
-
-    def _evict(self, elements: list[TimestampedValue[T]]) -> None:
+    def evict(self, elements: list[TimestampedValue[T]]) -> None:
+        """Remove all but those to keep."""
         if elements:
             last, distance, threshold = elements[-1].value, self._distance, self.threshold
             elements[:] = [element for element in elements if distance(element.value, last) < threshold]

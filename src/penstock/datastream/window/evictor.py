@@ -10,7 +10,7 @@ from penstock.datastream.window.windows import Window
 if TYPE_CHECKING:
     from penstock.metrics import MetricGroup
 
-__all__ = ["Evictor", "TimestampedValue"]
+__all__ = ["Evictor", "OneSidedEvictor", "TimestampedValue"]
 
 T = TypeVar("T")
 W = TypeVar("W", bound=Window)
@@ -86,3 +86,27 @@ class Evictor(ABC, Generic[T, W]):
         self, elements: list[TimestampedValue[T]], size: int, window: W, evictor_context: Evictor.EvictorContext
     ) -> None:
         """Remove elements from the list, in place, after the window function; what is left stays in the window."""
+
+
+class OneSidedEvictor(Evictor[T, Window]):
+    """An evictor that does the same before the window function or, if told so, after it."""
+
+    do_evict_after = False
+
+    def evict_before(
+        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
+    ) -> None:
+        """Evict, unless that is to happen after the window function."""
+        if not self.do_evict_after:
+            self.evict(elements)
+
+    def evict_after(
+        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
+    ) -> None:
+        """Evict, if that is to happen after the window function."""
+        if self.do_evict_after:
+            self.evict(elements)
+
+    @abstractmethod
+    def evict(self, elements: list[TimestampedValue[T]]) -> None:
+        """Remove elements from the list, in place."""

@@ -6,14 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
-from penstock.common.serializer import TypeSerializer
 from penstock.common.time import to_millis
-from penstock.datastream.window.assigner import MergingWindowAssigner, WindowAssigner
-from penstock.datastream.window.durations import Length, checked_timestamp, positive_millis
-from penstock.datastream.window.event_time_trigger import EventTimeTrigger
-from penstock.datastream.window.processing_time_trigger import ProcessingTimeTrigger
-from penstock.datastream.window.serializers import TimeWindowSerializer
-from penstock.datastream.window.trigger import Trigger
+from penstock.datastream.window.assigner import MergingWindowAssigner
+from penstock.datastream.window.durations import Length, positive_millis
+from penstock.datastream.window.time_assigners import ByEventTime, ByProcessingTime, TimeWindowAssigner
 from penstock.datastream.window.windows import TimeWindow
 from penstock.errors import GraphError
 
@@ -41,7 +37,7 @@ class SessionWindowTimeGapExtractor(ABC, Generic[E]):
 Extractor = SessionWindowTimeGapExtractor[E] | Callable[[E], Length]
 
 
-class _SessionWindows(MergingWindowAssigner[T, TimeWindow]):
+class _SessionWindows(TimeWindowAssigner[T], MergingWindowAssigner[T, TimeWindow]):
     """What sessions of all kinds share: they merge when they overlap or touch."""
 
     def merge_windows(
@@ -50,16 +46,23 @@ class _SessionWindows(MergingWindowAssigner[T, TimeWindow]):
         """Merge sessions that overlap or touch."""
         TimeWindow.merge_windows(windows, callback)
 
-    def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
-        """Return how time windows are written."""
-        return TimeWindowSerializer()
 
-
-class EventTimeSessionWindows(_SessionWindows[T]):
-    """Sessions that end when no element comes for a fixed length of event time."""
+class _FixedSessionWindows(_SessionWindows[T]):
+    """Sessions with one gap for all elements."""
 
     def __init__(self, session_gap: Length) -> None:
-        self.gap = positive_millis(session_gap, "EventTimeSessionWindows", "session gap")
+        self.gap = positive_millis(session_gap, type(self).__name__, "session gap")
+
+    def windows_at(self, time: int, element: T) -> list[TimeWindow]:
+        """Return the window from the time over one gap."""
+        return [TimeWindow(time, time + self.gap)]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.gap})"
+
+
+class EventTimeSessionWindows(_FixedSessionWindows[T], ByEventTime[T]):
+    """Sessions that end when no element comes for a fixed length of event time."""
 
     @staticmethod
     def with_gap(size: Length) -> EventTimeSessionWindows[Any]:
@@ -71,30 +74,9 @@ class EventTimeSessionWindows(_SessionWindows[T]):
         """Return sessions whose gap each element says."""
         return DynamicEventTimeSessionWindows(extractor)
 
-    def assign_windows(
-        self, element: T, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        """Return the window from the timestamp over one gap."""
-        time = checked_timestamp(timestamp, "EventTimeSessionWindows")
-        return [TimeWindow(time, time + self.gap)]
 
-    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
-        """Return an `EventTimeTrigger`."""
-        return EventTimeTrigger()
-
-    def is_event_time(self) -> bool:
-        """Return True."""
-        return True
-
-    def __repr__(self) -> str:
-        return f"EventTimeSessionWindows({self.gap})"
-
-
-class ProcessingTimeSessionWindows(_SessionWindows[T]):
+class ProcessingTimeSessionWindows(_FixedSessionWindows[T], ByProcessingTime[T]):
     """Sessions that end when no element comes for a fixed length of processing time."""
-
-    def __init__(self, session_gap: Length) -> None:
-        self.gap = positive_millis(session_gap, "ProcessingTimeSessionWindows", "session gap")
 
     @staticmethod
     def with_gap(size: Length) -> ProcessingTimeSessionWindows[Any]:
@@ -105,24 +87,6 @@ class ProcessingTimeSessionWindows(_SessionWindows[T]):
     def with_dynamic_gap(extractor: Extractor[T]) -> DynamicProcessingTimeSessionWindows[T]:
         """Return sessions whose gap each element says."""
         return DynamicProcessingTimeSessionWindows(extractor)
-
-    def assign_windows(
-        self, element: T, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        """Return the window from now over one gap."""
-        now = context.get_current_processing_time()
-        return [TimeWindow(now, now + self.gap)]
-
-    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
-        """Return a `ProcessingTimeTrigger`."""
-        return ProcessingTimeTrigger()
-
-    def is_event_time(self) -> bool:
-        """Return False."""
-        return False
-
-    def __repr__(self) -> str:
-        return f"ProcessingTimeSessionWindows({self.gap})"
 
 
 class _DynamicSessionWindows(_SessionWindows[T]):
@@ -149,11 +113,15 @@ class _DynamicSessionWindows(_SessionWindows[T]):
             )
         return gap
 
+    def windows_at(self, time: int, element: T) -> list[TimeWindow]:
+        """Return the window from the time over the gap of the element."""
+        return [TimeWindow(time, time + self._gap(element))]
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
-class DynamicEventTimeSessionWindows(_DynamicSessionWindows[T]):
+class DynamicEventTimeSessionWindows(_DynamicSessionWindows[T], ByEventTime[T]):
     """Sessions of event time whose gap each element says."""
 
     @staticmethod
@@ -161,41 +129,11 @@ class DynamicEventTimeSessionWindows(_DynamicSessionWindows[T]):
         """Return sessions whose gap each element says."""
         return DynamicEventTimeSessionWindows(extractor)
 
-    def assign_windows(
-        self, element: T, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        """Return the window from the timestamp over the gap of the element."""
-        time = checked_timestamp(timestamp, "DynamicEventTimeSessionWindows")
-        return [TimeWindow(time, time + self._gap(element))]
 
-    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
-        """Return an `EventTimeTrigger`."""
-        return EventTimeTrigger()
-
-    def is_event_time(self) -> bool:
-        """Return True."""
-        return True
-
-
-class DynamicProcessingTimeSessionWindows(_DynamicSessionWindows[T]):
+class DynamicProcessingTimeSessionWindows(_DynamicSessionWindows[T], ByProcessingTime[T]):
     """Sessions of processing time whose gap each element says."""
 
     @staticmethod
     def with_dynamic_gap(extractor: Extractor[T]) -> DynamicProcessingTimeSessionWindows[T]:
         """Return sessions whose gap each element says."""
         return DynamicProcessingTimeSessionWindows(extractor)
-
-    def assign_windows(
-        self, element: T, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        """Return the window from now over the gap of the element."""
-        now = context.get_current_processing_time()
-        return [TimeWindow(now, now + self._gap(element))]
-
-    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
-        """Return a `ProcessingTimeTrigger`."""
-        return ProcessingTimeTrigger()
-
-    def is_event_time(self) -> bool:
-        """Return False."""
-        return False

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from penstock.datastream.window.durations import Length, positive_millis
-from penstock.datastream.window.evictor import Evictor, TimestampedValue
-from penstock.datastream.window.windows import Window
+from penstock.datastream.window.evictor import OneSidedEvictor, TimestampedValue
 
 __all__ = ["TimeEvictor"]
 
 T = TypeVar("T")
 
 
-class TimeEvictor(Evictor[T, Window]):
+class TimeEvictor(OneSidedEvictor[T]):
     """Keeps the elements whose timestamp is less than a length of time before the largest one."""
 
     def __init__(self, window_size: Length, do_evict_after: bool = False) -> None:
@@ -25,21 +24,8 @@ class TimeEvictor(Evictor[T, Window]):
         """Return an evictor that keeps elements of this length of time."""
         return TimeEvictor(window_size, do_evict_after)
 
-    def evict_before(
-        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
-    ) -> None:
-        """Evict, unless that is to happen after the window function."""
-        if not self.do_evict_after:
-            self._evict(elements)
-
-    def evict_after(
-        self, elements: list[TimestampedValue[T]], size: int, window: Window, evictor_context: Evictor.EvictorContext
-    ) -> None:
-        """Evict, if that is to happen after the window function."""
-        if self.do_evict_after:
-            self._evict(elements)
-
-    def _evict(self, elements: list[TimestampedValue[T]]) -> None:
+    def evict(self, elements: list[TimestampedValue[T]]) -> None:
+        """Remove all but those to keep."""
         # As in Flink the first element stands for all: a stream either has timestamps or has none.
         if not elements or not elements[0].has_timestamp():
             return
