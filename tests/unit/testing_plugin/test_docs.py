@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "testing.md"
 WINDOWS = ROOT / "docs" / "windows.md"
 STREAMS = ROOT / "docs" / "streams.md"
+SAVEPOINTS = ROOT / "docs" / "savepoints.md"
 EXAMPLE = ROOT / "examples" / "testing_a_job.py"
 FENCE = re.compile(r"^```python ?(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -25,7 +26,7 @@ def blocks(word: str, page: Path = PAGE) -> list[str]:
     return ["\n" * text.count("\n", 0, found.start(2)) + found[2] for found in FENCE.finditer(text) if found[1] == word]
 
 
-@pytest.mark.parametrize("page", [PAGE, WINDOWS, STREAMS], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [PAGE, WINDOWS, STREAMS, SAVEPOINTS], ids=lambda page: page.stem)
 def test_the_program_of_the_page_runs(page: Path) -> None:
     # A module that nothing can import, so that its functions travel by value, as a script's do.
     namespace = {"__name__": f"{page.stem}_page"}
@@ -43,9 +44,10 @@ def test_only_the_block_for_spark_does_not_run() -> None:
     (shown,) = blocks("")
     assert "penstock_spark_env" in shown
     assert len(blocks("run-in-process")) >= 10
-    assert blocks("", WINDOWS) == blocks("", STREAMS) == []
+    assert blocks("", WINDOWS) == blocks("", STREAMS) == blocks("", SAVEPOINTS) == []
     assert len(blocks("run-in-process", WINDOWS)) >= 7
     assert len(blocks("run-in-process", STREAMS)) >= 6
+    assert len(blocks("run-in-process", SAVEPOINTS)) == 2
 
 
 def test_every_fixture_is_on_the_page() -> None:

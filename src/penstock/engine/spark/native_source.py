@@ -90,5 +90,5 @@ class PenstockReader(DataSourceStreamReader):
 
     def stop(self) -> None:
         """The query has ended: Spark has closed the connection, which its runner would report as an error."""
-        if isinstance(sys.exc_info()[1], EOFError):
+        if isinstance(sys.exc_info()[1], (EOFError, ConnectionError)):
             os._exit(0)
