@@ -10,7 +10,7 @@ import pytest
 
 from penstock.common import Duration, Types, WatermarkStrategy
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
-from penstock.common.watermark_strategy import WatermarkGenerator, WatermarkOutput
+from penstock.common.watermark_strategy import Watermark, WatermarkGenerator, WatermarkOutput
 from penstock.datastream import (
     AggregateFunction,
     DataStream,
@@ -29,6 +29,8 @@ from penstock.datastream.state import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
+from penstock.datastream.window import TumblingEventTimeWindows
+from penstock.testing import CollectSink, Cut, Element, ScriptedSource
 from tests.spark.collecting import collect_all
 from tests.spark.conftest import NewEnvironment
 from tests.spark.waiting import wait_until
@@ -94,7 +96,7 @@ class AllKinds(KeyedProcessFunction):
         )
 
 
-@pytest.mark.parametrize("backend", ["lmdb", "hashmap"])
+@pytest.mark.parametrize("backend", ["lmdb", "hashmap", "rocksdb"])
 def test_five_kinds_of_state_last_over_batches_and_belong_to_their_key(
     new_environment: NewEnvironment, backend: str
 ) -> None:
@@ -310,3 +312,23 @@ def test_empty_collection_ends_at_once(new_environment: NewEnvironment) -> None:
     started = time.monotonic()
     assert list(environment.from_collection([]).key_by(lambda value: value).map(str).execute_and_collect()) == []
     assert time.monotonic() - started < 60
+
+
+def test_late_records_of_windows_are_counted_in_the_metrics(new_environment: NewEnvironment) -> None:
+    environment = new_environment(1)
+    script = [
+        Element(("a", 1), 1),
+        Watermark(20),
+        Element(("a", 2), 2),
+        Cut(),
+        Element(("a", 3), 3),
+        Element(("a", 4), 25),
+    ]
+    numbers = environment.from_source(ScriptedSource(script), WatermarkStrategy.no_watermarks(), "numbers")
+    sums = numbers.key_by(lambda value: value[0]).window(TumblingEventTimeWindows.of(10)).sum(1).uid("windows")
+    sink = CollectSink()
+    sums.add_sink(sink)
+    client: Any = environment.execute_async("late records")
+    client.wait()
+    assert sink.results == [("a", 1), ("a", 4)]
+    assert client.metrics()["windows"]["numLateRecordsDropped"] == 2
