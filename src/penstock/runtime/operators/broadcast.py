@@ -180,23 +180,8 @@ class BroadcastProcessOperator(ProcessOperator):
         self._broadcast.process_block(values, timestamps)
 
 
-class KeyedBroadcastProcessOperator(KeyedProcessOperator):
+class KeyedBroadcastProcessOperator(BroadcastProcessOperator, KeyedProcessOperator):
     """A KeyedBroadcastProcessFunction: the first input has keyed state and timers, the second is broadcast."""
-
-    def __init__(self, function: Any, descriptors: Sequence[MapStateDescriptor]) -> None:
-        super().__init__(function)
-        self.descriptors = tuple(descriptors)
-
-    def open(self) -> None:
-        """Open the function and make both contexts."""
-        super().open()
-        states = _states(self, self.descriptors)
-        self._ctx = ReadOnlyBroadcastContext(self, self._collector, states)
-        self._broadcast = _BroadcastInput(self, self._collector, self._bound(_METHOD), states)
-
-    def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
-        """Call process_broadcast_element for each element."""
-        self._broadcast.process_block(values, timestamps)
 
 
 def _states(operator: StreamOperator, descriptors: Sequence[MapStateDescriptor]) -> dict[str, OperatorBroadcastState]:
