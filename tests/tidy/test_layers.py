@@ -56,6 +56,7 @@ LAYERS: dict[str, set[str]] = {
     "testing": CORE | {"asynchronous", "checkpoint", "savepoint"},
     "server": CORE | {"checkpoint", "engine", "savepoint", "table"},
     "cli": CORE | {"checkpoint", "engine", "savepoint", "table", "server"},
+    "__main__": {"cli"},
 }
 
 # What a function may import while it runs, on top of that: starting a job is the only way up to the engine.

@@ -1,0 +1,7 @@
+"""Makes `python -m penstock` the command line; owns nothing."""
+
+from __future__ import annotations
+
+from penstock.cli import main
+
+main()

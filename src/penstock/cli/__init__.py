@@ -1,0 +1,10 @@
+"""The command line: `penstock`; owns what is typed and shown, not what is done."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Run the command line; ends the process with 0 (done), 1 (failed) or 2 (called wrongly)."""
+    from penstock.cli.commands import app
+
+    app(prog_name="penstock")

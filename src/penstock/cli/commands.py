@@ -1,0 +1,57 @@
+"""All commands put together, and what becomes of an error that a user can do something about; owns no command."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import penstock
+from penstock.errors import PenstockError
+
+# Groups of commands: each is the `app` of the module `penstock.cli.<name>`.
+_GROUPS = ("kafka",)
+
+
+class _Commands(TyperGroup):
+    """Tells errors of Penstock's own in one line, without the stack that led to them."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PenstockError as error:
+            typer.echo(f"penstock: {error}", err=True)
+            raise typer.Exit(1) from error
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="Jobs of Penstock on this machine: start, watch, save, stop; and what is in their state.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help and plain usage errors, also where they are piped
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"penstock {penstock.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+) -> None:
+    """Options that stand before the command."""
+
+
+for _name in _GROUPS:
+    if importlib.util.find_spec(f"penstock.cli.{_name}") is not None:
+        app.add_typer(importlib.import_module(f"penstock.cli.{_name}").app, name=_name)
