@@ -35,6 +35,10 @@ CORE = FOUNDATION | {"state", "graph", "runtime", "connectors", "datastream"}
 # What each part may import when it is loaded, by dotted prefix after `penstock.`. Its own modules are always allowed.
 LAYERS: dict[str, set[str]] = {
     "errors": set(),
+    # What is on this machine: a place for files, a Java.
+    "user_cache": set(),
+    "java": {"errors", "user_cache"},
+    "kafka_broker": {"errors", "java", "user_cache"},
     "common": {"errors"},
     "metrics": {"errors", "common"},
     "state": {"errors", "common"},
@@ -52,18 +56,18 @@ LAYERS: dict[str, set[str]] = {
     "datastream": CORE,
     "cep": CORE,
     "table": CORE | {"cep"},
-    "engine": CORE | {"asynchronous", "checkpoint", "savepoint"},
+    "engine": CORE | {"asynchronous", "checkpoint", "java", "savepoint"},
     "testing": CORE | {"asynchronous", "checkpoint", "savepoint"},
     "server": CORE | {"checkpoint", "engine", "savepoint", "table"},
-    "cli": CORE | {"checkpoint", "engine", "savepoint", "table", "server"},
     "__main__": {"cli"},
+    "cli": CORE | {"checkpoint", "engine", "kafka_broker", "savepoint", "table", "server"},
 }
 
 # What a function may import while it runs, on top of that: starting a job is the only way up to the engine.
 LAZY_EXTRA: dict[str, set[str]] = {
     "datastream": {"engine", "testing"},
     "table": {"engine"},
-    "testing": {"engine"},
+    "testing": {"engine", "java"},
 }
 
 # The runtime is handed clock, store, files and threads; it reaches for none of them. Names of paths are not files.

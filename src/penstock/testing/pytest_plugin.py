@@ -138,8 +138,8 @@ def penstock_spark() -> Iterator[Any]:
 
 
 def _skip_without_java() -> None:
-    from penstock.engine.spark.java import java_home
     from penstock.errors import ConfigurationError
+    from penstock.java import java_home
 
     try:
         java_home()

