@@ -35,6 +35,10 @@ class SinkError(PenstockError):
     """A sink could not write or publish."""
 
 
+class BrokerError(PenstockError):
+    """A local Kafka broker could not be fetched, started, asked or stopped."""
+
+
 class JobFailedError(PenstockError):
     """A job ended with a failure; the text starts with the user's own traceback."""
 

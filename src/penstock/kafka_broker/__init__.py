@@ -1,0 +1,8 @@
+"""A real Kafka broker on this machine, for trying things, tests and measurements; owns no source and no sink."""
+
+from __future__ import annotations
+
+from penstock.kafka_broker.jars import KAFKA_VERSION, broker_jars
+from penstock.kafka_broker.local_broker import LocalBroker
+
+__all__ = ["KAFKA_VERSION", "LocalBroker", "broker_jars"]
