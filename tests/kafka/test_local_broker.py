@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 
 import pytest
 from confluent_kafka import Consumer, Producer
+from typer.testing import CliRunner
 
+from penstock.cli.commands import app
 from penstock.errors import BrokerError
 from penstock.kafka_broker import LocalBroker
 from tests.kafka.conftest import NewTopic
@@ -84,3 +87,14 @@ def test_a_broker_that_cannot_run_says_what_its_log_says(own_kafka: LocalBroker)
     (data / "meta.properties").write_text("version=1\ncluster.id=another\nnode.id=7\n")
     with pytest.raises(BrokerError, match=r"(?s)ended while it started:.*node"):
         own_kafka.start()
+
+
+def test_the_commands_show_the_broker_and_its_topics(kafka: LocalBroker, topic: NewTopic) -> None:
+    name = topic(partitions=2)
+    place = ["--data-dir", str(kafka.folder)]
+    started = CliRunner().invoke(app, ["kafka", "start", *place, "--topic", f"{name}:2", "--topic", f"{name}x"])
+    assert (started.exit_code, f"runs at {kafka.address} (process {kafka.pid}" in started.output) == (0, True)
+    shown = json.loads(CliRunner().invoke(app, ["kafka", "status", *place, "--json"]).stdout)
+    assert (shown["address"], shown["pid"]) == (kafka.address, kafka.pid)
+    assert (shown["topics"][name], shown["topics"][f"{name}x"]) == (2, 1)
+    assert f"  {name}:2\n" in CliRunner().invoke(app, ["kafka", "status", *place]).stdout

@@ -59,8 +59,8 @@ LAYERS: dict[str, set[str]] = {
     "engine": CORE | {"asynchronous", "checkpoint", "java", "savepoint"},
     "testing": CORE | {"asynchronous", "checkpoint", "savepoint"},
     "server": CORE | {"checkpoint", "engine", "savepoint", "table"},
-    "__main__": {"cli"},
     "cli": CORE | {"checkpoint", "engine", "kafka_broker", "savepoint", "table", "server"},
+    "__main__": {"cli"},
 }
 
 # What a function may import while it runs, on top of that: starting a job is the only way up to the engine.

@@ -27,15 +27,24 @@ _MARKER = "complete.json"
 _PATIENCE_SECONDS = 900
 
 
+def has_broker_jars() -> bool:
+    """Whether the jars are all there, so that nothing has to be fetched."""
+    return _is_complete(_folder())
+
+
 def broker_jars() -> Path:
     """The folder of the jars; fetches them if they are not all there, which other processes wait for."""
-    folder = user_cache() / f"kafka-{KAFKA_VERSION}"
+    folder = _folder()
     if not _is_complete(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _alone(folder.with_name(f"{folder.name}.lock")):
             if not _is_complete(folder):
                 _fetch(folder)
     return folder
+
+
+def _folder() -> Path:
+    return user_cache() / f"kafka-{KAFKA_VERSION}"
 
 
 def _is_complete(folder: Path) -> bool:

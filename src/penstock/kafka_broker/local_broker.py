@@ -20,6 +20,7 @@ from penstock.kafka_broker.broker_settings import HOST, java_command, log_proper
 from penstock.kafka_broker.folder_lock import claimed, is_claimed
 from penstock.kafka_broker.jars import broker_jars
 from penstock.kafka_broker.topics import cluster_id, create_topic, topics
+from penstock.user_cache import user_cache
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 30.0
@@ -37,16 +38,23 @@ class _Record:
     cluster: str
 
 
+def default_folder() -> Path:
+    """Where the broker of this user is, if no other folder is named."""
+    return user_cache() / "kafka-broker"
+
+
 class LocalBroker:
     """A Kafka broker of one node on the loopback address, with its data in a folder.
 
-    Whoever names the same folder means the same broker, in this process or another. Without a port it takes a free
-    one, and keeps it when it is started again. As a context manager it runs inside the block.
+    Whoever names the same folder means the same broker, in this process or another. Without a port it keeps the one
+    that it had last time; the first time it takes `first_port`, or a free one. As a context manager it runs inside
+    the block.
     """
 
-    def __init__(self, folder: Path | str, port: int | None = None) -> None:
+    def __init__(self, folder: Path | str, port: int | None = None, first_port: int | None = None) -> None:
         self.folder = Path(folder).absolute()
         self._wanted_port = port
+        self._first_port = first_port
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
@@ -151,7 +159,7 @@ class LocalBroker:
         """Start the process, which inherits the lock by the descriptor."""
         java = java_home()
         last = self._record()
-        port = self._wanted_port or (last.port if last is not None else _free_port())
+        port = self._wanted_port or (last.port if last is not None else self._first_port or _free_port())
         _check_free(port)
         log_settings = self.folder / "log4j2.properties"
         log_settings.write_text(log_properties())
