@@ -11,7 +11,7 @@ import psutil
 import pyspark
 import pytest
 
-from penstock.engine.spark.java import java_home
+from penstock.java import java_home
 from tests.spark.jobs import outcome
 from tests.spark.jobs.counters import Order
 from tests.spark.processes import QUICK_JAVA, ProcessGroup, Program, command_of, kill, process_group, spark_settings
