@@ -27,7 +27,7 @@ VOCABULARY = {
         "window",
     )
 }
-CONTRACTS = {"connectors.source", "connectors.sink"}
+CONTRACTS = {"connectors.source", "connectors.sink", "connectors.stages"}
 PLAN = {"graph.nodes", "graph.plan"}
 FOUNDATION = {"errors", "common", "metrics"}
 CORE = FOUNDATION | {"state", "graph", "runtime", "connectors", "datastream"}

@@ -6,11 +6,12 @@ The same for every engine; when each step is taken is theirs to decide.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from penstock.checkpoint.directory import CheckpointDirectory
 from penstock.checkpoint.seal import Frames, Seal
-from penstock.connectors.sink import Committer
+from penstock.connectors.sink import Committer, WorkRunner, run_here
 from penstock.graph.plan import JobPlan
 from penstock.runtime import rows
 from penstock.runtime.failure import OperatorFailure
@@ -23,11 +24,13 @@ from penstock.runtime.rows import ExchangeRow
 class VersionCommitter:
     """Seals and publishes the versions of a job."""
 
-    def __init__(self, plan: JobPlan, directory: CheckpointDirectory) -> None:
+    def __init__(self, plan: JobPlan, directory: CheckpointDirectory, run_on_workers: WorkRunner = run_here) -> None:
         self._plan = plan
         self._directory = directory
         self._ephemeral = {vertex.uid for vertex in plan.vertices if vertex.is_ephemeral}
         self._committers = _committers(plan)
+        for committer in self._committers.values():
+            committer.use_workers(run_on_workers)
 
     def seal(
         self, previous: Seal, version: int, reports: Iterable[Report], offset: Offset, frames: Frames | None = None
@@ -39,13 +42,19 @@ class VersionCommitter:
 
     def publish(self, seal: Seal) -> None:
         """Make what the sinks staged for a version that was sealed just now visible."""
-        for uid, items in seal.committables.items():
-            self._committers[uid].commit(items)
+        for committer, items in self._work(seal):
+            committer.commit(items)
 
     def publish_again(self, seal: Seal) -> None:
         """The same for a version that a process sealed before it died, and may have published."""
+        for committer, items in self._work(seal):
+            committer.commit_again(items)
+
+    def _work(self, seal: Seal) -> Iterator[tuple[Committer, list[Any]]]:
         for uid, items in seal.committables.items():
-            self._committers[uid].commit_again(items)
+            committer = self._committers[uid]
+            committer.input_id = seal.input_id()
+            yield committer, items
 
     def have_all_ended(self, seal: Seal) -> bool:
         """Whether every source has ended; all that they set off ran in the same version."""

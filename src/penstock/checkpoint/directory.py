@@ -1,7 +1,7 @@
 """The checkpoint directory of a job: its identity, seals, state files, and the removal of what nobody needs.
 
-Layout: `penstock/job.json`, `penstock/seals/<version>.seal`, `penstock/state/<vertex>/<subtask>/...`, and `spark/`
-with Spark's own offset and commit logs.
+Layout: `penstock/job.json`, `penstock/seals/<version>.seal`, `penstock/state/<vertex>/<subtask>/...`,
+`penstock/staged/<sink>/...` with what waits to be published, and `spark/` with Spark's own offset and commit logs.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 from pyarrow import fs
 
 from penstock.checkpoint.seal import Seal, decode_seal, encode_seal
+from penstock.connectors.stages import staged_file_names
 from penstock.errors import CheckpointError
 from penstock.state.files import damage_of
 
@@ -41,6 +42,11 @@ class CheckpointDirectory:
     def spark_path(self) -> str:
         """Where Spark keeps its logs; handed to Spark, so it is a URI if the directory was given as one."""
         return self.uri.rstrip("/") + "/spark"
+
+    @property
+    def staging_uri(self) -> str:
+        """Where sinks put what waits to be published."""
+        return self.uri.rstrip("/") + "/penstock/staged"
 
     def state_path(self, vertex_uid: str, subtask: int) -> str:
         """Where the state files of a subtask are."""
@@ -257,18 +263,27 @@ class CheckpointDirectory:
     def clean(self) -> int:
         """Before a job (re)starts: remove files that no retained seal names. Returns how many went."""
         self._references = {version: self._files_named_by(version) for version in self.sealed_versions()}
-        needed = set().union(*self._references.values())
         root = f"{self.path}/penstock"
+        needed = {f"{root}/staged/{file}" for version in self._references for file in self._staged_for(version)}
+        needed |= set().union(*self._references.values())
         selector = fs.FileSelector(root, recursive=True, allow_not_found=True)
         orphans = [
             info.path
             for info in self.filesystem.get_file_info(selector)
             if _is_torn(info)
-            or (info.type == fs.FileType.File and info.path.startswith(f"{root}/state/") and info.path not in needed)
+            or (
+                info.type == fs.FileType.File
+                and info.path.startswith((f"{root}/state/", f"{root}/staged/"))
+                and info.path not in needed
+            )
         ]
         for path in orphans:
             self._delete(path)
         return len(orphans)
+
+    def is_done(self, version: int) -> bool:
+        """Whether Spark's log says that a batch is done, so that all its output is published."""
+        return bool(self.filesystem.get_file_info(f"{self.path}/spark/commits/{version}").type == fs.FileType.File)
 
     def sealed_versions(self) -> list[int]:
         """The versions that have a seal, oldest first."""
@@ -283,6 +298,14 @@ class CheckpointDirectory:
             # Older than the newest, which was checked: nobody goes on from it, and it goes in its turn.
             _log.warning("checkpoint %s: %s; version %d cannot be gone back to", self.uri, error, version)
             return set()
+
+    def _staged_for(self, version: int) -> set[str]:
+        """The stages of a version that may still have to be published."""
+        try:
+            seal = self.read_seal(version) or Seal()
+        except CheckpointError:
+            return set()  # an older one, see above: those are published
+        return staged_file_names([item for items in seal.committables.values() for item in items])
 
     def _read(self, path: str) -> bytes | None:
         try:

@@ -8,17 +8,31 @@ the seal, so committing must be idempotent.
 
 from __future__ import annotations
 
+import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from penstock.errors import SinkError
+from penstock.metrics import MetricGroup
+
+
+class DeliveryGuarantee(enum.Enum):
+    """How often a record may show in the outside system after failures."""
+
+    EXACTLY_ONCE = "exactly-once"
+    AT_LEAST_ONCE = "at-least-once"
+    NONE = "none"
 
 
 @dataclass(frozen=True)
 class SinkContext:
-    """Where a writer runs; `clock` gives the processing time in milliseconds."""
+    """Where a writer runs.
+
+    `clock` gives the processing time in milliseconds; `staging` is a folder of the checkpoint directory (a URI) for
+    what waits to be published, see `penstock.connectors.staged_sink`; `metrics` those of the operator.
+    """
 
     job_id: str
     uid: str
@@ -26,6 +40,8 @@ class SinkContext:
     subtask: int
     parallelism: int
     clock: Callable[[], int]
+    staging: str = ""
+    metrics: MetricGroup = field(default_factory=MetricGroup)
 
 
 @dataclass(frozen=True)
@@ -78,8 +94,29 @@ class SinkWriter(ABC):
         """The task failed: remove what this try wrote, as far as possible."""
 
 
+class WorkRunner(Protocol):
+    """Does the work for each order, in worker processes and side by side where there are such."""
+
+    def __call__(self, work: Callable[[Any], Any], orders: list[Any]) -> list[Any]:
+        """Return the results in the order of the orders; raise what a piece of work raised."""
+
+
+def run_here(work: Callable[[Any], Any], orders: list[Any]) -> list[Any]:
+    """The work runner of a single process."""
+    return [work(order) for order in orders]
+
+
 class Committer(ABC):
-    """Makes committables visible; runs on the driver."""
+    """Makes committables visible; runs on the driver.
+
+    `input_id` is set before each commit: it names what the version was made of, and is the same when a batch had to be
+    run again.
+    """
+
+    input_id = ""
+
+    def use_workers(self, run: WorkRunner) -> None:  # noqa: B027 - optional
+        """Told once, before the first commit: how to have heavy work done by worker processes."""
 
     @abstractmethod
     def commit(self, committables: list[Any]) -> None:

@@ -34,6 +34,7 @@ class OperatorContext:
     timers: InternalTimers | None = None
     metrics: MetricGroup = field(default_factory=MetricGroup)
     calls: CallRunners | None = None
+    staging: str = ""
 
 
 class OperatorRuntimeContext(RuntimeContext):

@@ -44,6 +44,7 @@ class TaskSettings:
     job_parameters: dict[str, str] = field(default_factory=dict)
     watermark_every_records: int = 5_000
     is_batch_mode: bool = False
+    staging: str = ""
 
 
 class OpenedState(Protocol):
@@ -124,6 +125,7 @@ class Subtask:
             backend=backend,
             timers=timers,
             calls=self._calls,
+            staging=settings.staging,
         )
 
     def _connect(self) -> None:

@@ -83,7 +83,8 @@ class CheckpointOrigin(Origin):
 
     def committables(self, uid: str) -> list[Any]:
         """From the seal: a job that was killed had perhaps not come to publish them."""
-        return self._seal.committables.get(uid, [])
+        is_published = self._directory.is_done(self._seal.version)
+        return [] if is_published else self._seal.committables.get(uid, [])
 
     def source_log(self, uid: str, number: int) -> tuple[fs.FileSystem, str]:
         """Spark numbers its sources in the order of the plan; the first is Penstock's own."""

@@ -194,7 +194,16 @@ class InProcessJob:
     # ---- the process that may die ----
 
     def _start_process(self) -> None:
-        """What a new process of the job begins with: nothing but the checkpoint directory."""
+        """A new process of the job, or the first of some that lives: sinks may be made to die while they publish."""
+        while True:
+            try:
+                self._begin_process()
+                return
+            except InjectedCrash as crash:
+                self.crashed[str(crash)] += 1
+
+    def _begin_process(self) -> None:
+        """What a process begins with: nothing but the checkpoint directory."""
         self.directory.take_over(with_spark=False)
         self._committer = VersionCommitter(self.plan, self.directory)
         self._subtasks.clear()
@@ -213,6 +222,7 @@ class InProcessJob:
             self.settings.job_parameters,
             self.settings.watermark_every_records,
             self._is_batch_mode,
+            self.directory.staging_uri,
         )
 
     @property

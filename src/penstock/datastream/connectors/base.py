@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 from abc import ABC, abstractmethod
 from typing import Any
 
-from penstock.connectors.sink import Sink
+from penstock.connectors.sink import DeliveryGuarantee, Sink
 from penstock.connectors.source import Source
 
 __all__ = ["DeliveryGuarantee", "Sink", "Source", "StreamTransformer", "SupportsPreprocessing"]
-
-
-class DeliveryGuarantee(enum.Enum):
-    """How often a record may show in the outside system after failures."""
-
-    EXACTLY_ONCE = "exactly-once"
-    AT_LEAST_ONCE = "at-least-once"
-    NONE = "none"
 
 
 class StreamTransformer(ABC):

@@ -17,6 +17,7 @@ from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.checkpoint.committing import VersionCommitter, reports_of
 from penstock.checkpoint.seal import Frames
 from penstock.checkpoint.spark_logs import read_offsets
+from penstock.connectors.sink import WorkRunner
 from penstock.engine.spark.control import Control
 from penstock.engine.spark.driver_sinks import DriverSinks
 from penstock.engine.spark.rows_arrow import from_batch
@@ -36,9 +37,10 @@ class BatchCommitter:
         control: Control,
         sinks: DriverSinks,
         statistics: JobStatistics,
+        run_on_workers: WorkRunner,
     ) -> None:
         self._directory = directory
-        self._versions = VersionCommitter(plan, directory)
+        self._versions = VersionCommitter(plan, directory, run_on_workers)
         self._control = control
         self._sinks = sinks
         self._statistics = statistics
@@ -94,8 +96,13 @@ class BatchCommitter:
         versions = self._directory.sealed_versions()
         seal = self._directory.read_seal(versions[-1]) if versions else None
         if seal is not None:
-            self._versions.publish_again(seal)
+            self._publish_left(seal)
         return seal
+
+    def _publish_left(self, seal: Seal) -> None:
+        """Publish what may not be published; asking the sinks of a batch that is done would trust them for ever."""
+        if not self._directory.is_done(seal.version):
+            self._versions.publish_again(seal)
 
     def _final(self, frame: DataFrame, batch: int) -> Seal:
         sealed = self._directory.read_seal(batch) if self._previous is None else None
@@ -116,7 +123,7 @@ class BatchCommitter:
             # Without this, timers set before the restart would wait for the first record after it.
             self._control.wake_at(last.next_deadline())
             return False
-        self._versions.publish_again(last)
+        self._publish_left(last)
         return True
 
     def _run(self, frame: DataFrame, batch: int) -> Seal:

@@ -33,6 +33,7 @@ from penstock.engine.spark.shipping import ShippedPlan, check_picklable, ship
 from penstock.engine.spark.statistics import JobStatistics, Progress
 from penstock.engine.spark.taking_over import TakingOver
 from penstock.engine.spark.topology import build_frame, count_frame_sources
+from penstock.engine.spark.worker_orders import Workers
 from penstock.errors import CheckpointError, JobCancelledError, JobFailedError
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, compile_plan
 from penstock.runtime.admission import admit
@@ -130,6 +131,7 @@ class SparkJob:
             job_parameters=self.settings.job_parameters,
             watermark_every_records=self.settings.watermark_every_records,
             is_batch_mode=self._is_batch_mode,
+            staging=self._directory.staging_uri,
         )
 
     def _run(self) -> None:
@@ -187,7 +189,9 @@ class SparkJob:
         sources = SourceList.of(self.plan, self.settings.max_records_per_batch)
         control = Control(sources)
         shipped = self._ship(self._task_settings(attempt, control.now_ms()), control.clock_file)
-        committer = BatchCommitter(self.plan, self._directory, control, self.sinks, self.statistics)
+        committer = BatchCommitter(
+            self.plan, self._directory, control, self.sinks, self.statistics, Workers(self._session)
+        )
         try:
             if committer.finish_if_ended():
                 return

@@ -14,7 +14,7 @@ from penstock.checkpoint.committing import VersionCommitter
 from penstock.checkpoint.seal import Frames
 from penstock.checkpoint.spark_logs import commit_beginning, forget_all, source_log, write_beginning
 from penstock.engine.spark.shipping import ShippedPlan, forget, subtask_of
-from penstock.engine.spark.worker_orders import run_on_workers
+from penstock.engine.spark.worker_orders import Workers, run_on_workers
 from penstock.errors import CheckpointError
 from penstock.graph.plan import JobPlan
 from penstock.runtime.intake import SourceList
@@ -61,7 +61,7 @@ class TakingOver:
         offsets = [each for offsets in frames.values() for each in offsets]
         write_beginning(self._directory, [json.dumps(offset), *offsets])
         self._directory.write_seal(seal)
-        VersionCommitter(self._plan, self._directory).publish_again(seal)
+        VersionCommitter(self._plan, self._directory, Workers(self._session)).publish_again(seal)
         commit_beginning(self._directory)
 
     def _frames(self) -> Frames:

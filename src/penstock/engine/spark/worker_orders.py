@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 
+from penstock.engine.spark.surroundings import Surroundings
 from penstock.errors import PenstockError
 
 Order = TypeVar("Order")
@@ -33,3 +34,21 @@ def run_on_workers(session: SparkSession, work: Callable[[Order], Result], order
             raise result
         results.append(result)
     return results
+
+
+class Workers:
+    """`run_on_workers` for those who know nothing of Spark; the work finds what the program's functions find."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._surroundings = Surroundings.of_this_process()
+
+    def __call__(self, work: Callable[[Any], Any], orders: list[Any]) -> list[Any]:
+        """Do the work for each order, in its own task."""
+        surroundings = self._surroundings
+
+        def surrounded(order: Any) -> Any:
+            surroundings.take_on()
+            return work(order)
+
+        return run_on_workers(self._session, surrounded, orders)

@@ -22,7 +22,16 @@ class SinkOperator(StreamOperator):
         context = self.context
         self.open_function(self.sink.user_function())
         self._writer = self.sink.create_writer(
-            SinkContext(context.job_id, context.uid, context.name, context.subtask, context.parallelism, context.clock)
+            SinkContext(
+                context.job_id,
+                context.uid,
+                context.name,
+                context.subtask,
+                context.parallelism,
+                context.clock,
+                context.staging,
+                context.metrics,
+            )
         )
 
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
