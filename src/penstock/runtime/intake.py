@@ -22,11 +22,15 @@ _GROUP_TASKS = 32
 
 @dataclass(frozen=True)
 class Wish:
-    """What the driver of a job wants of the next batches: drain, sources that have ended, a batch at a time."""
+    """What the driver of a job wants of the next batches: drain, sources that have ended, a batch at a time.
+
+    `limit` is how many records the next batch may take from all sources together; None for the most there may be.
+    """
 
     is_draining: bool = False
     ended: tuple[str, ...] = ()
     due_ms: int | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -96,23 +100,38 @@ class SourceList:
     def next_offset(self, start: Offset, wish: Wish, *, now_ms: int, elapsed_ms: int) -> Offset:
         """Where the next batch ends. Equal to `start` if there is nothing to do."""
         is_due = wish.due_ms is not None and wish.due_ms <= now_ms
+        limit = self.max_records_per_batch if wish.limit is None else wish.limit
         return {
             "begun": True,
             "tick": start["tick"] + 1 if is_due else start["tick"],
             "draining": start["draining"] or wish.is_draining,
             "ended": sorted({*start["ended"], *wish.ended}),
-            "positions": start["positions"] if wish.is_draining else self._advanced(start["positions"], elapsed_ms),
+            "positions": start["positions"]
+            if wish.is_draining
+            else self._advanced(start["positions"], elapsed_ms, limit),
         }
 
-    def _advanced(self, positions: dict[str, list[int]], elapsed_ms: int) -> dict[str, list[int]]:
-        splits = sum(vertex.split_count for vertex in self.splits.values())
-        limit = max(1, self.max_records_per_batch // max(1, splits))
+    def _advanced(self, positions: dict[str, list[int]], elapsed_ms: int, limit: int) -> dict[str, list[int]]:
+        share = self._share(limit)
         return {
             uid: [
-                _available(self.splits[uid], split, position, elapsed_ms, limit) for split, position in enumerate(each)
+                _available(self.splits[uid], split, position, elapsed_ms, share) for split, position in enumerate(each)
             ]
             for uid, each in positions.items()
         }
+
+    def _share(self, limit: int) -> int:
+        """What a split may give to a batch that takes `limit` records in all."""
+        return max(1, limit // max(1, sum(vertex.split_count for vertex in self.splits.values())))
+
+    def is_limited(self, start: Offset, end: Offset, limit: int) -> bool:
+        """Whether a batch between two offsets took as much as it was allowed to, so that there was perhaps more."""
+        share = self._share(limit)
+        return any(
+            last - first >= share
+            for uid, each in end["positions"].items()
+            for first, last in zip(start["positions"][uid], each, strict=True)
+        )
 
     def scripts_clock(self) -> bool:
         """Whether a source says what time it is, as the scripted ones of tests may."""

@@ -58,7 +58,8 @@ class Sources:
     ) -> None:
         by_uid = {f"u{vertex}": dataclasses.replace(known, vertex=vertex) for vertex, known in splits.items()}
         frame_uids = {f"u{vertex}": FrameVertex(vertex, has_idleness) for vertex, has_idleness in frames.items()}
-        self.control = Control(SourceList(by_uid, frame_uids, limit))
+        self.list = SourceList(by_uid, frame_uids, limit)
+        self.control = Control(self.list)
         made.append(self.control)
         self.reader = PenstockReader(self.control.directory)
         self.offset = self.reader.initialOffset()
@@ -204,10 +205,25 @@ def test_what_the_driver_says_is_what_the_reader_sees(controls: list[Control]) -
         lambda: control.end_frame("u2"),
         control.drain,
         lambda: control.wake_at(None),
+        lambda: control.take_at_most(7),
     ):
         change()
         assert reader.state() == control.state
-    assert reader.state() == Wish(is_draining=True, ended=("u2",), due_ms=None)
+    assert reader.state() == Wish(is_draining=True, ended=("u2",), due_ms=None, limit=7)
+
+
+def test_a_batch_takes_no_more_than_the_driver_allows(controls: list[Control]) -> None:
+    sources = Sources(controls, {4: collection(20), 5: collection(4)}, {}, 16)
+    first = sources.offset
+    assert sources.batch() == [(4, 0, 0, 8, False), (5, 0, 0, 4, True)]
+    sources.control.take_at_most(6)
+    start = sources.offset
+    assert sources.batch() == [(4, 0, 8, 11, False)]
+    assert sources.list.is_limited(start, sources.offset, 6)
+    assert not sources.list.is_limited(start, sources.offset, 16)
+    assert sources.list.is_limited(first, start, 16), "one split had more to give"
+    sources.control.take_at_most(1)
+    assert sources.batch() == [(4, 0, 11, 12, False)], "a split that may give nothing would never go on"
 
 
 def test_removing_leaves_nothing(controls: list[Control]) -> None:

@@ -1,7 +1,8 @@
 """The control file: how the driver of a job talks to the reader of Penstock's own sources.
 
 Spark runs the reader in a process of its own beside the driver, so a small file on the driver's disk is what
-both can see. It says: drain, which Spark-read sources have ended, and when a batch is wanted even without data.
+both can see. It says: drain, which Spark-read sources have ended, when a batch is wanted even without data, and how many
+records it may take.
 """
 
 from __future__ import annotations
@@ -59,6 +60,11 @@ class Control:
         if due_ms != self._state.due_ms:
             self._change(due_ms=due_ms)
 
+    def take_at_most(self, limit: int | None) -> None:
+        """Say how many records the next batches may take."""
+        if limit != self._state.limit:
+            self._change(limit=limit)
+
     def remove(self) -> None:
         """Clean up; the query must have stopped."""
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -91,7 +97,7 @@ class ControlReader:
         if stamp != self._seen:
             with open(self._path) as stream:
                 found = json.load(stream)
-            self._state = Wish(found["is_draining"], tuple(found["ended"]), found["due_ms"])
+            self._state = Wish(found["is_draining"], tuple(found["ended"]), found["due_ms"], found["limit"])
             self._seen = stamp
         return self._state
 
