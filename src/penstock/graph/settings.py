@@ -34,6 +34,8 @@ RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
 RUNTIME_MODE = "execution.runtime-mode"
 RESTART_STRATEGY = "restart-strategy.type"
 MAX_RECORDS_PER_BATCH = "penstock.batch.max-records"
+MAX_BYTES_PER_BATCH = "penstock.batch.max-bytes"
+TARGET_BATCH_TIME = "penstock.batch.target-time"
 WATERMARK_EVERY_RECORDS = "pipeline.watermark-every-records"
 STATE_BACKEND = "state.backend.type"
 STATE_DIRECTORY = "state.backend.rocksdb.localdir"
@@ -47,6 +49,8 @@ TWO_PHASE = "penstock.window.two-phase"
 
 DEFAULT_JOB_NAME = "Penstock Streaming Job"
 DEFAULT_MAX_RECORDS_PER_BATCH = 500_000
+DEFAULT_MAX_BYTES_PER_BATCH = 256 * 1024 * 1024
+DEFAULT_TARGET_BATCH_MS = 10_000
 DEFAULT_WATERMARK_EVERY_RECORDS = 5_000
 RETENTIONS = ("RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS")
 RUNTIME_MODES = ("STREAMING", "BATCH", "AUTOMATIC")
@@ -63,6 +67,7 @@ _FORMER_NAMES = {
     CHAINING: "pipeline.operator-chaining",
 }
 _STATE_BACKENDS = {"hashmap": "heap", "rocksdb": "rocksdb", "lmdb": "lmdb", "heap": "heap", "memory": "heap"}
+_MEMORY_SIZE = re.compile(r"\s*(\d+)\s*(|b|bytes|[kmgt]i?b?|kibibytes|mebibytes|gibibytes|tebibytes)\s*", re.IGNORECASE)
 _LOCAL_MASTER = re.compile(r"local\[\s*(\d+)\s*(?:,.*)?\]")
 
 T = TypeVar("T")
@@ -76,11 +81,12 @@ class JobSettings:
     one is done. `checkpoint_directory` None means a temporary one that dies with the job; a given one is emptied when
     the job is cancelled if `retention` is DELETE_ON_CANCELLATION. `recovery_path` is the savepoint, or the checkpoint
     directory of another job, that a job without versions of its own goes on from; what is in it without an owner is an
-    error unless `allow_non_restored_state`. `runtime_mode` is STREAMING, BATCH or AUTOMATIC;
-    `state_backend` is "lmdb", "rocksdb" or "heap", `state_directory` where its local files go if not to Spark's scratch
-    directory. `engine` is "spark", or "in-process" for tests, where `seed` makes the choices that a cluster leaves to
-    chance. `two_phase` says which windows aggregate in front of the exchange too: "on", "off", or "auto" for those
-    where nothing can be told but the speed.
+    error unless `allow_non_restored_state`. A batch takes `max_records_per_batch` at most, and less where that would be
+    more than `max_bytes_per_batch` or last longer than `target_batch_ms`; 0 for no target. `runtime_mode` is STREAMING,
+    BATCH or AUTOMATIC; `state_backend` is "lmdb", "rocksdb" or "heap", `state_directory` where its local files go if
+    not to Spark's scratch directory. `engine` is "spark", or "in-process" for tests, where `seed` makes the choices
+    that a cluster leaves to chance. `two_phase` says which windows aggregate in front of the exchange too: "on", "off",
+    or "auto" for those where nothing can be told but the speed.
     """
 
     job_name: str = DEFAULT_JOB_NAME
@@ -97,6 +103,8 @@ class JobSettings:
     runtime_mode: str = "STREAMING"
     restart_strategy: RestartStrategyConfiguration = field(default_factory=RestartStrategies.no_restart)
     max_records_per_batch: int = DEFAULT_MAX_RECORDS_PER_BATCH
+    max_bytes_per_batch: int = DEFAULT_MAX_BYTES_PER_BATCH
+    target_batch_ms: int = DEFAULT_TARGET_BATCH_MS
     state_backend: str = "lmdb"
     state_directory: str | None = None
     spark_master: str | None = None
@@ -151,6 +159,8 @@ class JobSettings:
             max_records_per_batch=values.read_or(
                 MAX_RECORDS_PER_BATCH, positive, default=DEFAULT_MAX_RECORDS_PER_BATCH
             ),
+            max_bytes_per_batch=values.read_or(MAX_BYTES_PER_BATCH, memory_size, default=DEFAULT_MAX_BYTES_PER_BATCH),
+            target_batch_ms=values.read_or(TARGET_BATCH_TIME, duration_ms, default=DEFAULT_TARGET_BATCH_MS),
             state_backend=values.read_or(STATE_BACKEND, state_backend, default="lmdb"),
             state_directory=values.read(STATE_DIRECTORY, first_of_list),
             spark_master=values.read(SPARK_MASTER, non_empty),
@@ -178,7 +188,7 @@ class _Values:
 
     def check_own_keys(self) -> None:
         """Refuse keys of our own that nobody reads: most likely they are misspelt, and would do nothing, silently."""
-        known = {MAX_RECORDS_PER_BATCH, ENGINE, SEED, TWO_PHASE}
+        known = {MAX_RECORDS_PER_BATCH, MAX_BYTES_PER_BATCH, TARGET_BATCH_TIME, ENGINE, SEED, TWO_PHASE}
         for key in self.by_key:
             if key.startswith("penstock.") and key not in known:
                 close = difflib.get_close_matches(key, known, n=1, cutoff=0.8)
@@ -245,6 +255,17 @@ def positive_duration_ms(value: Any) -> int:
     if duration < 1:
         raise ValueError("it must be longer than 0 ms")
     return duration
+
+
+def memory_size(value: Any) -> int:
+    """Convert Flink's sizes ("512 kb", "64mb", "1 gb"; a bare number is bytes); units are powers of 1024."""
+    match = _MEMORY_SIZE.fullmatch(str(value))
+    size = (
+        int(match.group(1)) * 1024 ** " kmgt".find(match.group(2)[:1].lower().replace("b", "") or " ") if match else 0
+    )
+    if size < 1:
+        raise ValueError('it must be a size of at least a byte, such as "512 kb" or "64 mb"')
+    return size
 
 
 def runtime_mode(value: Any) -> str:

@@ -133,6 +133,16 @@ class SourceList:
             for first, last in zip(start["positions"][uid], each, strict=True)
         )
 
+    def backlog(self, offset: Offset) -> int | None:
+        """How many records are still to come from the splits that know their end; None if none knows."""
+        ends = [
+            (known.source.split_end(split, known.split_count), position)
+            for uid, known in self.splits.items()
+            for split, position in enumerate(offset["positions"][uid])
+        ]
+        waiting = [max(0, end - position) for end, position in ends if end is not None]
+        return sum(waiting) if waiting else None
+
     def scripts_clock(self) -> bool:
         """Whether a source says what time it is, as the scripted ones of tests may."""
         return any(vertex.source.has_clock() for vertex in self.splits.values())

@@ -42,6 +42,7 @@ def test_nothing_said() -> None:
     assert settings == JobSettings(parallelism=os.cpu_count() or 1)
     assert (settings.job_name, settings.chaining, settings.runtime_mode) == (DEFAULT_JOB_NAME, True, "STREAMING")
     assert (settings.max_records_per_batch, settings.watermark_every_records) == (500_000, 5_000)
+    assert (settings.max_bytes_per_batch, settings.target_batch_ms) == (256 << 20, 10_000)
     assert (settings.trigger_interval_ms, settings.checkpoint_directory, settings.state_backend) == (None, None, "lmdb")
 
 
@@ -58,6 +59,8 @@ def test_every_key_is_read() -> None:
             "execution.checkpointing.externalized-checkpoint-retention": "retain_on_cancellation",
             "execution.runtime-mode": "batch",
             "penstock.batch.max-records": "10",
+            "penstock.batch.max-bytes": "64 mb",
+            "penstock.batch.target-time": "2 s",
             "pipeline.watermark-every-records": 20,
             "state.backend.type": "hashmap",
             "state.backend.rocksdb.localdir": "/fast,/slow",
@@ -82,6 +85,8 @@ def test_every_key_is_read() -> None:
             {"restart-strategy.type": "exponential-delay"}
         ).restart_strategy,
         max_records_per_batch=10,
+        max_bytes_per_batch=64 << 20,
+        target_batch_ms=2_000,
         state_backend="heap",
         state_directory="/fast",
         spark_master="local[2]",
@@ -128,6 +133,9 @@ def test_the_current_name_wins_over_the_former() -> None:
         ("execution.runtime-mode", "lazy", "STREAMING, BATCH, AUTOMATIC"),
         ("restart-strategy.type", "pray", "none, off, disable, fixed-delay"),
         ("penstock.batch.max-records", "-1", "1 or more"),
+        ("penstock.batch.max-bytes", "0 mb", "at least a byte"),
+        ("penstock.batch.max-bytes", "64 megs", "at least a byte"),
+        ("penstock.batch.target-time", "soon", "duration"),
         ("pipeline.watermark-every-records", "x", "whole number"),
         ("state.backend.type", "tape", "hashmap, rocksdb, lmdb"),
         ("state.backend.rocksdb.localdir", ",", "not be empty"),
@@ -142,6 +150,15 @@ def test_a_bad_value_names_its_key(key: str, value: Any, text: str) -> None:
     with pytest.raises(ConfigurationError, match=text) as failure:
         JobSettings.from_configuration({key: value})
     assert repr(key) in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("7", 7), (7, 7), ("7b", 7), ("2 bytes", 2), ("3k", 3 << 10), ("3 KB", 3 << 10), ("3kib", 3 << 10)]
+    + [("5 mb", 5 << 20), ("5 mebibytes", 5 << 20), ("1g", 1 << 30), (" 2 tb ", 2 << 40)],
+)
+def test_sizes_as_flink_writes_them(text: Any, size: int) -> None:
+    assert JobSettings.from_configuration({"penstock.batch.max-bytes": text}).max_bytes_per_batch == size
 
 
 def test_restart_strategies_by_key() -> None:

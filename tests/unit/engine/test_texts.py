@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from penstock import java
+from penstock.engine.spark.backpressure import Pace
 from penstock.engine.spark.failures import failure_text
 from penstock.engine.spark.progress import describe, format_lag, format_time
 from penstock.engine.spark.statistics import Progress
@@ -93,6 +94,11 @@ def test_records_are_shown_short_and_never_fail() -> None:
         (
             Progress(3, 10, 1.0, 1_700_000_000_000, 61_500),
             "batch 3 · 10 records at 1/s · watermark 2023-11-14 22:13:20 · lag 61.5 s",
+        ),
+        (Progress(3, 10, 1.0, pace=Pace(500, 200)), "batch 3 · 10 records at 1/s"),
+        (
+            Progress(3, 10, 1.0, pace=Pace(12_000, 9_870, True, 0.954, 1_000_000)),
+            "batch 3 · 10 records at 1/s · backpressured 95% (12,000 a batch of 9.9 s, 1,000,000 waiting)",
         ),
     ],
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -18,6 +19,7 @@ from penstock.checkpoint.committing import VersionCommitter, reports_of
 from penstock.checkpoint.seal import Frames
 from penstock.checkpoint.spark_logs import read_offsets
 from penstock.connectors.sink import WorkRunner
+from penstock.engine.spark.backpressure import Backpressure
 from penstock.engine.spark.control import Control
 from penstock.engine.spark.driver_sinks import DriverSinks
 from penstock.engine.spark.rows_arrow import from_batch
@@ -25,6 +27,7 @@ from penstock.engine.spark.statistics import JobStatistics
 from penstock.errors import CheckpointError
 from penstock.graph.plan import JobPlan
 from penstock.runtime.intake import Offset
+from penstock.runtime.report import Report
 
 
 class BatchCommitter:
@@ -38,12 +41,15 @@ class BatchCommitter:
         sinks: DriverSinks,
         statistics: JobStatistics,
         run_on_workers: WorkRunner,
+        backpressure: Backpressure,
     ) -> None:
         self._directory = directory
         self._versions = VersionCommitter(plan, directory, run_on_workers)
         self._control = control
         self._sinks = sinks
         self._statistics = statistics
+        self._backpressure = backpressure
+        control.take_at_most(backpressure.pace.limit)
         self._previous: Seal | None = None
         self._lock = threading.Lock()
         self._is_stopped = False
@@ -110,7 +116,6 @@ class BatchCommitter:
             self._versions.publish_again(sealed)
         else:
             sealed = self._run(frame, batch)
-            self._versions.publish(sealed)
         return sealed
 
     def finish_if_ended(self) -> bool:
@@ -128,6 +133,7 @@ class BatchCommitter:
 
     def _run(self, frame: DataFrame, batch: int) -> Seal:
         previous = self._previous or self._directory.read_seal(batch - 1)
+        started = time.monotonic()
         assert previous is not None, "tasks would have failed without the previous seal"
         apart = self._sinks.spark_vertices()
         if apart:
@@ -143,7 +149,15 @@ class BatchCommitter:
         seal = self._versions.seal(previous, batch, reports, *self._offsets(batch))
         self._sinks.after_seal(arrived)
         self._statistics.on_batch(batch, seal, reports)
+        self._versions.publish(seal)
+        self._take_pace(previous, seal, reports, time.monotonic() - started)
         return seal
+
+    def _take_pace(self, previous: Seal, seal: Seal, reports: list[Report], seconds: float) -> None:
+        """Let the next batch take what this one shows to be right; before Spark asks how far it goes."""
+        pace = self._backpressure.on_batch(previous.offset, seal.offset, reports, seconds)
+        self._control.take_at_most(pace.limit)
+        self._statistics.on_pace(pace, self._backpressure.uids)
 
     def _offsets(self, batch: int) -> tuple[Offset, Frames]:
         """Where the sources stand after a batch, by Spark's log: Penstock's own, then the frames."""

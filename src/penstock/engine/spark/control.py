@@ -1,8 +1,8 @@
 """The control file: how the driver of a job talks to the reader of Penstock's own sources.
 
 Spark runs the reader in a process of its own beside the driver, so a small file on the driver's disk is what
-both can see. It says: drain, which Spark-read sources have ended, when a batch is wanted even without data, and how many
-records it may take.
+both can see. It says: drain, which Spark-read sources have ended, when a batch is wanted even without data, and how
+many records it may take.
 """
 
 from __future__ import annotations

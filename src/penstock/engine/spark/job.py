@@ -21,6 +21,7 @@ from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
+from penstock.engine.spark.backpressure import Backpressure
 from penstock.engine.spark.batches import BatchCommitter
 from penstock.engine.spark.control import Control
 from penstock.engine.spark.driver_sinks import DriverSinks
@@ -82,6 +83,7 @@ class SparkJob:
         self._is_batch_mode = is_batch_mode
         self.status = JobStatus.CREATED
         self.statistics = JobStatistics(plan)
+        self._backpressure = Backpressure(SourceList.of(plan, settings.max_records_per_batch), settings)
         self.sinks = DriverSinks(plan)
         self.ended: Future[JobExecutionResult] = Future()
         # Everything that can be refused is refused before the caller gets a handle and before a file is written:
@@ -190,7 +192,13 @@ class SparkJob:
         control = Control(sources)
         shipped = self._ship(self._task_settings(attempt, control.now_ms()), control.clock_file)
         committer = BatchCommitter(
-            self.plan, self._directory, control, self.sinks, self.statistics, Workers(self._session)
+            self.plan,
+            self._directory,
+            control,
+            self.sinks,
+            self.statistics,
+            Workers(self._session),
+            self._backpressure,
         )
         try:
             if committer.finish_if_ended():
@@ -325,7 +333,7 @@ class SparkJobClient(JobClient):
         return self._job.statistics.metrics()
 
     def progress(self) -> Progress:
-        """Batch, records, rate, watermark and lag."""
+        """Batch, records, rate, watermark, lag, and how the sources are paced."""
         return self._job.statistics.progress
 
     def restarts(self) -> int:

@@ -11,9 +11,11 @@ from rich.console import Console
 from rich.status import Status
 
 from penstock.common.job_status import JobStatus
+from penstock.engine.spark.backpressure import Pace
 from penstock.engine.spark.statistics import Progress
 
 _REFRESH_SECONDS = 0.25
+_WORTH_TELLING = 0.005
 
 
 class ProgressDisplay:
@@ -57,7 +59,15 @@ def describe(progress: Progress) -> str:
         parts.append(f"watermark {format_time(progress.watermark)}")
     if progress.lag_ms is not None:
         parts.append(f"lag {format_lag(progress.lag_ms)}")
-    return " · ".join(parts)
+    return " · ".join(parts + _intake(progress.pace))
+
+
+def _intake(pace: Pace | None) -> list[str]:
+    """How the sources are paced, where they have to wait."""
+    if pace is None or pace.backpressured < _WORTH_TELLING:
+        return []
+    waiting = "" if pace.backlog is None else f", {pace.backlog:,} waiting"
+    return [f"backpressured {pace.backpressured:.0%} ({pace.limit:,} a batch of {pace.batch_ms / 1000:.1f} s{waiting})"]
 
 
 def format_time(milliseconds: int) -> str:

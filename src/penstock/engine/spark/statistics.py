@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.checkpoint import Seal
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.engine.spark.backpressure import Pace
 from penstock.graph.plan import JobPlan
 from penstock.runtime.report import Report
 
@@ -22,13 +23,17 @@ _COMBINED: dict[str, Callable[[float, float], float]] = {
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a job is: last batch, records read in all and per second, event time and how far it lags."""
+    """Where a job is: last batch, records read in all and per second, event time and how far it lags.
+
+    `pace` says how long the last batch took, what the next one may take, and whether the sources have to wait.
+    """
 
     batch: int = -1
     records: int = 0
     records_per_second: float = 0.0
     watermark: int | None = None
     lag_ms: int | None = None
+    pace: Pace | None = None
 
 
 @dataclass
@@ -61,7 +66,18 @@ class JobStatistics:
             self._last = now
             watermark = _event_time(self.plan, seal)
             lag = None if watermark is None else max(0, time.time_ns() // 1_000_000 - watermark)
-            self.progress = Progress(batch, self.progress.records + int(read), rate, watermark, lag)
+            records = self.progress.records + int(read)
+            self.progress = Progress(batch, records, rate, watermark, lag, self.progress.pace)
+
+    def on_pace(self, pace: Pace, uids: Iterable[str]) -> None:
+        """Note how the intake of the batch went, for the sources that were paced."""
+        with self._lock:
+            self.progress = replace(self.progress, pace=pace)
+            for uid in uids:
+                totals = self.totals.setdefault(uid, {})
+                totals["batch_limit"] = pace.limit
+                waited = pace.batch_ms if pace.was_limited else 0
+                totals["backpressured_ms"] = totals.get("backpressured_ms", 0) + waited
 
     def metrics(self) -> dict[str, dict[str, float]]:
         """Totals per operator uid."""

@@ -1,0 +1,69 @@
+"""How the driver paces a job: what a batch took and cost, and what the next one may take.
+
+Owns the measuring and the figures that are shown; the rule is `penstock.runtime.pacing`, the way to the sources is the
+control file. One for the life of a job in this process, so that a restart goes on with what was learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from penstock.graph.settings import JobSettings
+from penstock.runtime.intake import Offset, SourceList
+from penstock.runtime.pacing import BatchCost, PaceSettings, Pacing
+from penstock.runtime.report import Report
+
+_KEPT = 0.8
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What is known of a job's intake after a batch.
+
+    `limit` is what the next batch may take; `was_limited` whether the last one took all it was allowed to;
+    `backpressured` the share of the last batches' time in which the sources had
+    more to give than was taken; `backlog` how many records wait for sure, None where no source knows.
+    """
+
+    limit: int
+    batch_ms: int = 0
+    was_limited: bool = False
+    backpressured: float = 0.0
+    backlog: int | None = None
+
+
+class Backpressure:
+    """The pace of one job's sources that Penstock reads itself."""
+
+    def __init__(self, sources: SourceList, settings: JobSettings) -> None:
+        self.uids = tuple(sources.splits)
+        self._sources = sources
+        self._pacing = Pacing(
+            PaceSettings(
+                settings.max_records_per_batch,
+                settings.max_bytes_per_batch,
+                settings.target_batch_ms / 1000 or None,
+            )
+        )
+        self._limited_seconds = 0.0
+        self._all_seconds = 0.0
+        self.pace = Pace(self._pacing.limit)
+
+    def on_batch(self, start: Offset, end: Offset, reports: Iterable[Report], seconds: float) -> Pace:
+        """Learn from a batch that took `seconds` from the start of its tasks until its sinks were published.
+
+        An empty `start` is the beginning of the job.
+        """
+        start = start or self._sources.first_offset()
+        figures = [report.metrics[uid] for report in reports for uid in report.metrics if uid in self._sources.splits]
+        was_limited = self._sources.is_limited(start, end, self.pace.limit)
+        records = sum(each["records_in"] for each in figures)
+        size = sum(each.get("bytes_in", 0.0) for each in figures)
+        self._pacing.on_batch(BatchCost(records, size, seconds, was_limited))
+        self._limited_seconds = self._limited_seconds * _KEPT + (seconds if was_limited else 0.0)
+        self._all_seconds = self._all_seconds * _KEPT + seconds
+        share = self._limited_seconds / self._all_seconds if self._all_seconds else 0.0
+        backlog = self._sources.backlog(end)
+        self.pace = Pace(self._pacing.limit, int(seconds * 1000), was_limited, share, backlog)
+        return self.pace
