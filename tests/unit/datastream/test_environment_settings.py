@@ -154,8 +154,10 @@ def test_a_bad_value_names_its_key(key: str, value: Any, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("7", 7), (7, 7), ("7b", 7), ("2 bytes", 2), ("3k", 3 << 10), ("3 KB", 3 << 10), ("3kib", 3 << 10)]
-    + [("5 mb", 5 << 20), ("5 mebibytes", 5 << 20), ("1g", 1 << 30), (" 2 tb ", 2 << 40)],
+    [
+        *[("7", 7), (7, 7), ("7b", 7), ("2 bytes", 2), ("3k", 3 << 10), ("3 KB", 3 << 10), ("3kib", 3 << 10)],
+        *[("5 mb", 5 << 20), ("5 mebibytes", 5 << 20), ("1g", 1 << 30), (" 2 tb ", 2 << 40)],
+    ],
 )
 def test_sizes_as_flink_writes_them(text: Any, size: int) -> None:
     assert JobSettings.from_configuration({"penstock.batch.max-bytes": text}).max_bytes_per_batch == size
