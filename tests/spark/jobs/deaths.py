@@ -181,6 +181,24 @@ def let_seals_die(moment: str, after: int) -> None:
         CheckpointDirectory.write_seal = write_and_die  # type: ignore[method-assign]
 
 
+def let_publication_die(moment: str, after: int) -> None:
+    """Make this process die in the middle of publishing files, or after it, when it has been done so many times.
+
+    For sinks that are not built to die, see `DyingFileSink`.
+    """
+    countdown = _Countdown(after)
+    commit = FileCommitter.commit
+
+    def commit_and_die(committer: FileCommitter, committables: list[Any]) -> None:
+        if not committables or not countdown.is_over():
+            return commit(committer, committables)
+        commit(committer, committables[: len(committables) // 2] if moment == MID_PUBLISH else committables)
+        die_with_children()
+
+    if moment in (MID_PUBLISH, AFTER_PUBLISH):
+        FileCommitter.commit = commit_and_die  # type: ignore[method-assign]
+
+
 def executor_pid() -> int:
     """The Java process this Python worker belongs to."""
     parents = psutil.Process().parents()
