@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from penstock.common.time import Duration
@@ -10,18 +11,12 @@ from penstock.datastream.checkpoint_storage import CheckpointStorage, FileSystem
 from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from penstock.errors import ConfigurationError
+from penstock.graph import settings as keys
+from penstock.graph.unused_keys import NO_TIMEOUT, NO_TOLERANCE, NOTHING_TO_ALIGN, ONE_AT_A_TIME
 
 __all__ = ["CheckpointConfig"]
 
 _DISABLED = -1
-_NOTHING_TO_ALIGN = "no element is in flight between two batches, so there is nothing to align"
-_NO_TIMEOUT = (
-    "a checkpoint is the end of a batch, which would have to be run again; limit a batch by the configuration key "
-    "penstock.batch.max-records instead"
-)
-_NO_TOLERANCE = (
-    "a checkpoint is the end of a batch, and a batch that failed must be run again; the restart strategy says how often"
-)
 
 
 class CheckpointConfig:
@@ -43,6 +38,17 @@ class CheckpointConfig:
         self._force_unaligned = False
         self._alignment_timeout = Duration.of_millis(0)
         self._storage: CheckpointStorage | None = None
+
+    def keep(self, told: Mapping[str, Any]) -> None:
+        """Take over what was told by configuration key (`settings.kept_checkpoint_settings`), to be given back."""
+        self._mode = CheckpointingMode[told.get(keys.CHECKPOINT_MODE, self._mode.name)]
+        self._timeout = told.get(keys.CHECKPOINT_TIMEOUT, self._timeout)
+        self._max_concurrent = told.get(keys.MAX_CONCURRENT, self._max_concurrent)
+        self._tolerable_failures = told.get(keys.TOLERABLE_FAILURES, self._tolerable_failures)
+        self._unaligned = told.get(keys.UNALIGNED, self._unaligned)
+        self._force_unaligned = told.get(keys.FORCE_UNALIGNED, self._force_unaligned)
+        if keys.ALIGNMENT_TIMEOUT in told:
+            self._alignment_timeout = Duration.of_millis(told[keys.ALIGNMENT_TIMEOUT])
 
     def is_checkpointing_enabled(self) -> bool:
         """Return whether an interval was set."""
@@ -73,7 +79,7 @@ class CheckpointConfig:
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
         """Kept with a warning: a batch that was given up would only have to be run again."""
         self._timeout = _at_least(1, "checkpoint timeout", checkpoint_timeout)
-        _warn("set_checkpoint_timeout", _NO_TIMEOUT)
+        _warn("set_checkpoint_timeout", NO_TIMEOUT)
         return self
 
     def get_min_pause_between_checkpoints(self) -> int:
@@ -93,7 +99,7 @@ class CheckpointConfig:
         """Kept, with a warning if it is more than the one checkpoint at a time that there always is."""
         self._max_concurrent = _at_least(1, "number of concurrent checkpoints", max_concurrent_checkpoints)
         if self._max_concurrent > 1:
-            _warn("set_max_concurrent_checkpoints", "a batch, and so a checkpoint, starts when the last one is final")
+            _warn("set_max_concurrent_checkpoints", ONE_AT_A_TIME)
         return self
 
     def is_fail_on_checkpointing_errors(self) -> bool:
@@ -104,7 +110,7 @@ class CheckpointConfig:
         """Kept, with a warning if failures should be tolerated."""
         self._tolerable_failures = 0 if fail_on_checkpointing_errors else 2**31 - 1
         if not fail_on_checkpointing_errors:
-            _warn("set_fail_on_checkpointing_errors", _NO_TOLERANCE)
+            _warn("set_fail_on_checkpointing_errors", NO_TOLERANCE)
         return self
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
@@ -117,7 +123,7 @@ class CheckpointConfig:
             0, "number of tolerable checkpoint failures", tolerable_checkpoint_failure_number
         )
         if self._tolerable_failures:
-            _warn("set_tolerable_checkpoint_failure_number", _NO_TOLERANCE)
+            _warn("set_tolerable_checkpoint_failure_number", NO_TOLERANCE)
         return self
 
     def set_externalized_checkpoint_retention(
@@ -143,7 +149,7 @@ class CheckpointConfig:
         """Kept, with a warning if enabled."""
         self._unaligned = enabled
         if enabled:
-            _warn("enable_unaligned_checkpoints", _NOTHING_TO_ALIGN)
+            _warn("enable_unaligned_checkpoints", NOTHING_TO_ALIGN)
         return self
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
@@ -153,7 +159,7 @@ class CheckpointConfig:
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
         """Kept with a warning."""
         self._alignment_timeout = _of_type(Duration, alignment_timeout)
-        _warn("set_aligned_checkpoint_timeout", _NOTHING_TO_ALIGN)
+        _warn("set_aligned_checkpoint_timeout", NOTHING_TO_ALIGN)
         return self
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
@@ -172,7 +178,7 @@ class CheckpointConfig:
         """Kept, with a warning if enabled."""
         self._force_unaligned = force_unaligned_checkpoints
         if force_unaligned_checkpoints:
-            _warn("set_force_unaligned_checkpoints", _NOTHING_TO_ALIGN)
+            _warn("set_force_unaligned_checkpoints", NOTHING_TO_ALIGN)
         return self
 
     def is_force_unaligned_checkpoints(self) -> bool:

@@ -47,6 +47,7 @@ from penstock.errors import ConfigurationError, GraphError
 from penstock.graph import settings as keys
 from penstock.graph.nodes import Edge, LogicalGraph, Role
 from penstock.graph.settings import JobSettings
+from penstock.graph.unused_keys import warn_of_unused
 
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
 from penstock.runtime import operators
@@ -112,7 +113,9 @@ class StreamExecutionEnvironment:
             raise ConfigurationError(f"configure: expected a Configuration, got {configuration!r}.")
         told = configuration.key_set()
         read = JobSettings.from_configuration(configuration)
+        kept = keys.kept_checkpoint_settings(configuration)
         self._configuration.add_all(configuration)
+        self._checkpoint_config.keep(kept)
         # What has a setter too is kept in one place, so that the later of key and call counts.
         if keys.PARALLELISM in told:
             self._config.set_parallelism(read.parallelism)
@@ -123,12 +126,14 @@ class StreamExecutionEnvironment:
         if keys.MIN_PAUSE in told:
             self._checkpoint_config.set_min_pause_between_checkpoints(read.min_pause_ms)
         if keys.RETENTION in told:
-            kept = ExternalizedCheckpointRetention[read.retention]
-            self._checkpoint_config.set_externalized_checkpoint_retention(kept)
+            retention = ExternalizedCheckpointRetention[read.retention]
+            self._checkpoint_config.set_externalized_checkpoint_retention(retention)
         if read.job_parameters:
             self._config.set_global_job_parameters(read.job_parameters)
         if any(key.startswith(keys.RESTART_STRATEGY.partition(".")[0]) for key in told):
             self._restart_strategy = read.restart_strategy
+        # Last: where warnings are errors, the settings are complete all the same.
+        warn_of_unused(configuration.to_dict())
 
     def get_config(self) -> ExecutionConfig:
         """Return the execution configuration."""

@@ -31,6 +31,14 @@ RECOVERY_PATH = "execution.state-recovery.path"
 IGNORE_UNCLAIMED_STATE = "execution.state-recovery.ignore-unclaimed-state"
 MIN_PAUSE = "execution.checkpointing.min-pause"
 RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
+RETAINED = "execution.checkpointing.num-retained"
+CHECKPOINT_MODE = "execution.checkpointing.mode"
+CHECKPOINT_TIMEOUT = "execution.checkpointing.timeout"
+MAX_CONCURRENT = "execution.checkpointing.max-concurrent-checkpoints"
+TOLERABLE_FAILURES = "execution.checkpointing.tolerable-failed-checkpoints"
+UNALIGNED = "execution.checkpointing.unaligned.enabled"
+FORCE_UNALIGNED = "execution.checkpointing.unaligned.forced"
+ALIGNMENT_TIMEOUT = "execution.checkpointing.aligned-checkpoint-timeout"
 RUNTIME_MODE = "execution.runtime-mode"
 RESTART_STRATEGY = "restart-strategy.type"
 MAX_RECORDS_PER_BATCH = "penstock.batch.max-records"
@@ -52,12 +60,14 @@ DEFAULT_MAX_RECORDS_PER_BATCH = 500_000
 DEFAULT_MAX_BYTES_PER_BATCH = 256 * 1024 * 1024
 DEFAULT_TARGET_BATCH_MS = 10_000
 DEFAULT_WATERMARK_EVERY_RECORDS = 5_000
+DEFAULT_RETAINED = 3
+CHECKPOINT_MODES = ("EXACTLY_ONCE", "AT_LEAST_ONCE")
 RETENTIONS = ("RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS")
 RUNTIME_MODES = ("STREAMING", "BATCH", "AUTOMATIC")
 TWO_PHASE_MODES = ("auto", "on", "off")
 
 # Older Flink names that programs still carry; the current name wins when both are set.
-_FORMER_NAMES = {
+FORMER_NAMES = {
     CHECKPOINT_DIRECTORY: "state.checkpoints.dir",
     SAVEPOINT_DIRECTORY: "state.savepoints.dir",
     RECOVERY_PATH: "execution.savepoint.path",
@@ -65,6 +75,10 @@ _FORMER_NAMES = {
     STATE_BACKEND: "state.backend",
     RESTART_STRATEGY: "restart-strategy",
     CHAINING: "pipeline.operator-chaining",
+    RETAINED: "state.checkpoints.num-retained",
+    UNALIGNED: "execution.checkpointing.unaligned",
+    FORCE_UNALIGNED: "execution.checkpointing.force-unaligned",
+    ALIGNMENT_TIMEOUT: "execution.checkpointing.alignment-timeout",
 }
 _STATE_BACKENDS = {"hashmap": "heap", "rocksdb": "rocksdb", "lmdb": "lmdb", "heap": "heap", "memory": "heap"}
 _MEMORY_SIZE = re.compile(r"\s*(\d+)\s*(|b|bytes|[kmgt]i?b?|kibibytes|mebibytes|gibibytes|tebibytes)\s*", re.IGNORECASE)
@@ -79,14 +93,14 @@ class JobSettings:
 
     `parallelism` is used by operators that set none. `trigger_interval_ms` None means a batch as soon as the last
     one is done. `checkpoint_directory` None means a temporary one that dies with the job; a given one is emptied when
-    the job is cancelled if `retention` is DELETE_ON_CANCELLATION. `recovery_path` is the savepoint, or the checkpoint
-    directory of another job, that a job without versions of its own goes on from; what is in it without an owner is an
-    error unless `allow_non_restored_state`. A batch takes `max_records_per_batch` at most, and less where that would be
-    more than `max_bytes_per_batch` or last longer than `target_batch_ms`; 0 for no target. `runtime_mode` is STREAMING,
-    BATCH or AUTOMATIC; `state_backend` is "lmdb", "rocksdb" or "heap", `state_directory` where its local files go if
-    not to Spark's scratch directory. `engine` is "spark", or "in-process" for tests, where `seed` makes the choices
-    that a cluster leaves to chance. `two_phase` says which windows aggregate in front of the exchange too: "on", "off",
-    or "auto" for those where nothing can be told but the speed.
+    the job is cancelled if `retention` is DELETE_ON_CANCELLATION; `retained_versions` are kept in it. `recovery_path`
+    is the savepoint, or the checkpoint directory of another job, that a job without versions of its own goes on from;
+    what is in it without an owner is an error unless `allow_non_restored_state`. A batch takes `max_records_per_batch`
+    at most, and less where that would be more than `max_bytes_per_batch` or last longer than `target_batch_ms`; 0 for
+    no target. `runtime_mode` is STREAMING, BATCH or AUTOMATIC; `state_backend` is "lmdb", "rocksdb" or "heap",
+    `state_directory` where its local files go if not to Spark's scratch directory. `engine` is "spark", or "in-process"
+    for tests, where `seed` makes the choices that a cluster leaves to chance. `two_phase` says which windows aggregate
+    in front of the exchange too: "on", "off", or "auto" for those where nothing can be told but the speed.
     """
 
     job_name: str = DEFAULT_JOB_NAME
@@ -95,6 +109,7 @@ class JobSettings:
     chaining: bool = True
     checkpoint_directory: str | None = None
     retention: str = "NO_EXTERNALIZED_CHECKPOINTS"
+    retained_versions: int = DEFAULT_RETAINED
     savepoint_directory: str | None = None
     recovery_path: str | None = None
     allow_non_restored_state: bool = False
@@ -149,6 +164,7 @@ class JobSettings:
             chaining=values.read_or(CHAINING, boolean, default=True),
             checkpoint_directory=checkpoint_directory or values.read(CHECKPOINT_DIRECTORY, non_empty),
             retention=values.read_or(RETENTION, retention, default="NO_EXTERNALIZED_CHECKPOINTS"),
+            retained_versions=values.read_or(RETAINED, positive, default=DEFAULT_RETAINED),
             savepoint_directory=values.read(SAVEPOINT_DIRECTORY, non_empty),
             recovery_path=values.read(RECOVERY_PATH, non_empty),
             allow_non_restored_state=values.read_or(IGNORE_UNCLAIMED_STATE, boolean, default=False),
@@ -176,6 +192,13 @@ class JobSettings:
         )
 
 
+def kept_checkpoint_settings(configuration: Configuration | Mapping[str, Any]) -> dict[str, Any]:
+    """Those settings of checkpoints that were told and are only kept and given back, by key."""
+    values = _Values(configuration)
+    told = {key: values.read(key, convert) for key, convert in _KEPT.items()}
+    return {key: value for key, value in told.items() if value is not None}
+
+
 class _Values:
     """Configuration values by key, with the key named in every complaint."""
 
@@ -196,7 +219,7 @@ class _Values:
                 raise ConfigurationError(f"configuration key {key!r} is not known; {hint}")
 
     def read(self, key: str, convert: Callable[[Any], T]) -> T | None:
-        former = _FORMER_NAMES.get(key)
+        former = FORMER_NAMES.get(key)
         used = former if former in self.by_key and key not in self.by_key else key
         if used is None or self.by_key.get(used) is None:
             return None
@@ -282,6 +305,22 @@ def retention(value: Any) -> str:
     if mode not in RETENTIONS:
         raise ValueError(f"it must be one of {', '.join(RETENTIONS)}")
     return mode
+
+
+def checkpoint_mode(value: Any) -> str:
+    """Convert to one of CHECKPOINT_MODES."""
+    mode = str(value).strip().upper()
+    if mode not in CHECKPOINT_MODES:
+        raise ValueError(f"it must be one of {', '.join(CHECKPOINT_MODES)}")
+    return mode
+
+
+def not_negative(value: Any) -> int:
+    """Convert to a whole number of 0 or more."""
+    number = _whole(value)
+    if number < 0:
+        raise ValueError("it must be 0 or more")
+    return number
 
 
 def engine(value: Any) -> str:
@@ -424,4 +463,14 @@ _RESTART_STRATEGIES: dict[str, Callable[[_Values], RestartStrategyConfiguration]
     "fixed-delay": _fixed_delay,
     "failure-rate": _failure_rate,
     "exponential-delay": _exponential_delay,
+}
+
+_KEPT: dict[str, Callable[[Any], Any]] = {
+    CHECKPOINT_MODE: checkpoint_mode,
+    CHECKPOINT_TIMEOUT: positive_duration_ms,
+    MAX_CONCURRENT: positive,
+    TOLERABLE_FAILURES: not_negative,
+    UNALIGNED: boolean,
+    FORCE_UNALIGNED: boolean,
+    ALIGNMENT_TIMEOUT: duration_ms,
 }

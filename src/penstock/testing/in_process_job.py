@@ -124,7 +124,10 @@ class InProcessJob:
         self.scratch = _fast_directory()
         # Also for jobs that are left unfinished, or refused.
         self._remove_scratch = weakref.finalize(self, shutil.rmtree, self.scratch, ignore_errors=True)
-        self.directory = CheckpointDirectory(settings.checkpoint_directory or os.path.join(self.scratch, "checkpoint"))
+        self.directory = CheckpointDirectory(
+            settings.checkpoint_directory or os.path.join(self.scratch, "checkpoint"),
+            retained=settings.retained_versions,
+        )
         beginning = Beginning.find(self.directory, settings.recovery_path)
         self.plan = compile_plan(graph, settings, beginning.adopted)
         self._is_batch_mode = admit(self.plan, settings.runtime_mode)

@@ -57,6 +57,7 @@ def test_every_key_is_read() -> None:
             "execution.checkpointing.interval": "10 s",
             "execution.checkpointing.min-pause": "3 s",
             "execution.checkpointing.externalized-checkpoint-retention": "retain_on_cancellation",
+            "execution.checkpointing.num-retained": 5,
             "execution.runtime-mode": "batch",
             "penstock.batch.max-records": "10",
             "penstock.batch.max-bytes": "64 mb",
@@ -78,6 +79,7 @@ def test_every_key_is_read() -> None:
         chaining=False,
         checkpoint_directory="/checkpoints",
         retention="RETAIN_ON_CANCELLATION",
+        retained_versions=5,
         trigger_interval_ms=10_000,
         min_pause_ms=3_000,
         runtime_mode="BATCH",
@@ -106,6 +108,7 @@ def test_every_key_is_read() -> None:
     [
         ("state.checkpoints.dir", "/old", "checkpoint_directory", "/old"),
         ("state.backend", "rocksdb", "state_backend", "rocksdb"),
+        ("state.checkpoints.num-retained", "2", "retained_versions", 2),
         ("pipeline.operator-chaining", "FALSE", "chaining", False),
     ],
 )
@@ -140,6 +143,7 @@ def test_the_current_name_wins_over_the_former() -> None:
         ("state.backend.type", "tape", "hashmap, rocksdb, lmdb"),
         ("state.backend.rocksdb.localdir", ",", "not be empty"),
         ("execution.checkpointing.min-pause", "soon", "duration"),
+        ("execution.checkpointing.num-retained", "0", "1 or more"),
         ("execution.checkpointing.externalized-checkpoint-retention", "SHRED", "RETAIN_ON_CANCELLATION"),
         ("state.backend", "tape", "lmdb"),
         ("pipeline.global-job-parameters", "novalue", "key:value"),

@@ -50,7 +50,9 @@ def submit(graph: LogicalGraph, settings: JobSettings) -> SparkJobClient:
     """Check a program, start it as a job and return the handle to it."""
     temporary = None if settings.checkpoint_directory else tempfile.mkdtemp(prefix="penstock-checkpoint-")
     try:
-        directory = CheckpointDirectory(settings.checkpoint_directory or str(temporary))
+        directory = CheckpointDirectory(
+            settings.checkpoint_directory or str(temporary), retained=settings.retained_versions
+        )
         beginning = Beginning.find(directory, settings.recovery_path)
         plan = compile_plan(graph, settings, beginning.adopted)
         job = SparkJob(plan, settings, directory, beginning, is_batch_mode=admit(plan, settings.runtime_mode))

@@ -1,0 +1,143 @@
+"""Flink's configuration keys that have nothing to act on here; owns the reasons, and reads no setting.
+
+A program that was written for Flink may carry any of them. They are accepted; whoever asks for something that does not
+happen is told so, once for each key, and why.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.graph import settings as keys
+
+NOTHING_TO_ALIGN = "no element is in flight between two batches, so there is nothing to align"
+NO_TIMEOUT = (
+    "a checkpoint is the end of a batch, which would have to be run again; limit a batch by the configuration key "
+    "penstock.batch.max-records instead"
+)
+NO_TOLERANCE = (
+    "a checkpoint is the end of a batch, and a batch that failed must be run again; the restart strategy says how often"
+)
+ONE_AT_A_TIME = "a batch, and so a checkpoint, starts when the last one is final"
+_ALWAYS_INCREMENTAL = "checkpoints are always changes with a snapshot now and then"
+_OWN_FILES = "state files have a format of their own, always compressed, one for each subtask and batch"
+_LOCAL_COPY = "every worker keeps its store as a local copy anyway"
+_AFTER_SOURCES_END = "the batch in which a source ends is a checkpoint like any other"
+_SPARK_RUNS_IT = "Spark runs the job; set what Spark has for it, as spark.*"
+_NO_JAVA = "Penstock runs no Java operators; for jars that Spark needs set spark.jars or spark.jars.packages"
+_OWN_DIRECTORY = "every job has a checkpoint directory of its own, which it uses as it is"
+_IN_THE_DIRECTORY = "checkpoints are always kept in the checkpoint directory"
+_NEVER_CLAIMED = "what a job started from is never changed or deleted"
+_FALSE = ("false",)
+_CHECKPOINTING = "execution.checkpointing."
+
+# Key or, with a dot at the end, beginning of keys: values that ask for nothing else than what happens, and the reason.
+_WITHOUT_EFFECT: dict[str, tuple[tuple[str, ...], str]] = {
+    _CHECKPOINTING + "timeout": ((), NO_TIMEOUT),
+    _CHECKPOINTING + "tolerable-failed-checkpoints": (("0",), NO_TOLERANCE),
+    _CHECKPOINTING + "max-concurrent-checkpoints": (("1",), ONE_AT_A_TIME),
+    _CHECKPOINTING + "unaligned": (_FALSE, NOTHING_TO_ALIGN),
+    _CHECKPOINTING + "unaligned.": (_FALSE, NOTHING_TO_ALIGN),
+    _CHECKPOINTING + "force-unaligned": (_FALSE, NOTHING_TO_ALIGN),
+    _CHECKPOINTING + "aligned-checkpoint-timeout": ((), NOTHING_TO_ALIGN),
+    _CHECKPOINTING + "alignment-timeout": ((), NOTHING_TO_ALIGN),
+    _CHECKPOINTING + "checkpoints-after-tasks-finish": (("true",), _AFTER_SOURCES_END),
+    _CHECKPOINTING + "checkpoints-after-tasks-finish.enabled": (("true",), _AFTER_SOURCES_END),
+    _CHECKPOINTING + "cleaner.": ((), "old versions are removed by the driver, after each batch"),
+    _CHECKPOINTING + "create-subdir": (_FALSE, _OWN_DIRECTORY),
+    _CHECKPOINTING + "data-inline-threshold": ((), _OWN_FILES),
+    _CHECKPOINTING + "during-recovery.": (_FALSE, "a job that goes on begins with the state of its last batch"),
+    _CHECKPOINTING + "file-merging.": (_FALSE, _OWN_FILES),
+    _CHECKPOINTING + "incremental": (("true",), _ALWAYS_INCREMENTAL),
+    _CHECKPOINTING + "interval-during-backlog": ((), "the interval is the same whatever a source has behind it"),
+    _CHECKPOINTING + "local-backup.": ((), _LOCAL_COPY),
+    _CHECKPOINTING + "pause-sources-until-first-checkpoint": (_FALSE, "nothing is read between two checkpoints"),
+    _CHECKPOINTING + "snapshot-compression": (("true",), _OWN_FILES),
+    _CHECKPOINTING + "storage": (("filesystem",), _IN_THE_DIRECTORY),
+    _CHECKPOINTING + "write-buffer-size": ((), _OWN_FILES),
+    "state.checkpoint-storage": (("filesystem",), _IN_THE_DIRECTORY),
+    "state.checkpoints.create-subdir": (_FALSE, _OWN_DIRECTORY),
+    "state.storage.fs.": ((), _OWN_FILES),
+    "state.backend.incremental": (("true",), _ALWAYS_INCREMENTAL),
+    "state.backend.changelog.": ((), _ALWAYS_INCREMENTAL),
+    "state.backend.local-recovery": ((), _LOCAL_COPY),
+    "state.backend.rocksdb.": ((), "RocksDB is used with settings of Penstock's own"),
+    "execution.state-recovery.claim-mode": (("no_claim",), _NEVER_CLAIMED),
+    "execution.savepoint-restore-mode": (("no_claim",), _NEVER_CLAIMED),
+    "execution.state-recovery.from-local": ((), _LOCAL_COPY),
+    "execution.buffer-timeout": ((), "records travel in blocks, within one batch"),
+    "pipeline.jars": ((), _NO_JAVA),
+    "pipeline.classpaths": ((), _NO_JAVA),
+    "pipeline.object-reuse": ((), "chained functions always get the object itself"),
+    "taskmanager.": ((), _SPARK_RUNS_IT),
+    "jobmanager.": ((), _SPARK_RUNS_IT),
+    "slotmanager.": ((), _SPARK_RUNS_IT),
+    "resourcemanager.": ((), _SPARK_RUNS_IT),
+    "high-availability.": ((), _SPARK_RUNS_IT),
+    "kubernetes.": ((), _SPARK_RUNS_IT),
+    "yarn.": ((), _SPARK_RUNS_IT),
+}
+# Here every key is Flink's or ours: one that nobody knows is most likely misspelt.
+_FAMILIES = ("execution.", "state.", "pipeline.", "python.", "parallelism.", "restart-strategy")
+_RESTART_KEYS = {
+    "fixed-delay": ("attempts", "delay"),
+    "failure-rate": ("max-failures-per-interval", "failure-rate-interval", "delay"),
+    "exponential-delay": (
+        "initial-backoff",
+        "max-backoff",
+        "backoff-multiplier",
+        "reset-backoff-threshold",
+        "jitter-factor",
+        "attempts-before-reset-backoff",
+    ),
+}
+_PRESENT_NAMES = (
+    *(keys.JOB_NAME, keys.PARALLELISM, keys.MAX_PARALLELISM, keys.CHAINING, keys.RUNTIME_MODE, keys.JOB_PARAMETERS),
+    *(keys.CHECKPOINT_DIRECTORY, keys.CHECKPOINT_INTERVAL, keys.MIN_PAUSE, keys.RETENTION, keys.RETAINED),
+    *(keys.CHECKPOINT_MODE, keys.SAVEPOINT_DIRECTORY, keys.RECOVERY_PATH, keys.IGNORE_UNCLAIMED_STATE),
+    *(keys.STATE_BACKEND, keys.STATE_DIRECTORY, keys.PYTHON_FILES, keys.PYTHON_EXECUTABLE, keys.RESTART_STRATEGY),
+    *(keys.WATERMARK_EVERY_RECORDS, keys.SPARK_MASTER),
+)
+_WITH_EFFECT = {
+    *_PRESENT_NAMES,
+    *(former for key, former in keys.FORMER_NAMES.items() if key in _PRESENT_NAMES),
+    *(f"restart-strategy.{kind}.{name}" for kind, names in _RESTART_KEYS.items() for name in names),
+}
+
+
+def warn_of_unused(told: Mapping[str, Any]) -> None:
+    """Warn of each key that asks for what does not happen."""
+    for key in sorted(told):
+        text = None if key in _WITH_EFFECT else _complaint(key, told[key])
+        if text is not None:
+            warnings.warn(text, stacklevel=_frames_of_ours())
+
+
+def _frames_of_ours() -> int:
+    """How far up the first caller is that is not Penstock: an environment may be made with keys, or be given some."""
+    frame, count = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("penstock."):
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+def _complaint(key: str, value: Any) -> str | None:
+    entry = _entry_of(key)
+    if entry is not None:
+        as_is, reason = entry
+        is_so_anyway = str(value).strip().lower() in as_is
+        return None if is_so_anyway else f"configuration key {key!r} has no effect: {reason}."
+    if not key.startswith(_FAMILIES):
+        return None  # a key of the program's own
+    close = difflib.get_close_matches(key, _WITH_EFFECT, n=1, cutoff=0.85)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    return f"configuration key {key!r} has no effect: Penstock does not know it{hint}"
+
+
+def _entry_of(key: str) -> tuple[tuple[str, ...], str] | None:
+    beginnings = (entry for name, entry in _WITHOUT_EFFECT.items() if name.endswith(".") and key.startswith(name))
+    return _WITHOUT_EFFECT.get(key) or next(beginnings, None)
