@@ -186,9 +186,10 @@ class CheckpointDirectory:
         damage = self._damage(newest, is_suspect=newest > last_done)
         if not damage:
             return
-        if newest <= last_done or not self._can_go_on_from(newest - 1):
+        is_published = self._may_be_published(newest)
+        if newest <= last_done or is_published or not self._can_go_on_from(newest - 1):
             whole = [version for version in sealed[:-1] if not self._damage(version)]
-            raise CheckpointError(_damage_text(self.uri, newest, damage, whole))
+            raise CheckpointError(_damage_text(self.uri, newest, damage, whole, is_published=is_published))
         _log.warning(
             "checkpoint %s: version %d is damaged (%s); its batch was not done yet and is run again from version %d",
             self.uri,
@@ -197,6 +198,16 @@ class CheckpointDirectory:
             newest - 1,
         )
         self.filesystem.move(self._seal_path(newest), f"{self._seal_path(newest)}.damaged")
+
+    def _may_be_published(self, version: int) -> bool:
+        """Whether output of a version may be out already: then its batch must not be run again.
+
+        A seal that cannot be read was not yet on the disk when the power went (`write_seal`), so nothing was published.
+        """
+        try:
+            return any((self.read_seal(version) or Seal()).committables.values())
+        except CheckpointError:
+            return False
 
     def _can_go_on_from(self, version: int) -> bool:
         # The beginning is not empty for a job that took over another one's state.
@@ -236,7 +247,8 @@ class CheckpointDirectory:
             raise CheckpointError(
                 f"checkpoint {self.uri} was taken over by another process: this job has been started a second time"
             )
-        self._write(self._seal_path(seal.version), encode_seal(seal))
+        # On the disk before sinks publish: a power cut must not leave output without the seal that speaks of it.
+        self._write(self._seal_path(seal.version), encode_seal(seal), is_synced=True)
         self._references[seal.version] = set(self._files_of(seal))
         self._forget_old(seal.version)
 
@@ -314,12 +326,17 @@ class CheckpointDirectory:
         except FileNotFoundError:
             return None
 
-    def _write(self, path: str, data: bytes) -> None:
+    def _write(self, path: str, data: bytes, *, is_synced: bool = False) -> None:
         self.filesystem.create_dir(os.path.dirname(path), recursive=True)
         temporary = f"{path}.{uuid.uuid4().hex}.tmp"
         with self.filesystem.open_output_stream(temporary) as stream:
             stream.write(data)
+        is_synced &= isinstance(self.filesystem, fs.LocalFileSystem)  # other stores keep what they have taken
+        if is_synced:
+            _sync(temporary)
         self.filesystem.move(temporary, path)
+        if is_synced:
+            _sync(os.path.dirname(path))
 
     def _delete(self, path: str) -> None:
         try:
@@ -344,8 +361,18 @@ def resolve(uri: str) -> tuple[fs.FileSystem, str]:
         raise CheckpointError(f"checkpoint directory {uri!r} cannot be reached: {error}") from None
 
 
-def _damage_text(uri: str, version: int, damage: list[str], whole: list[int]) -> str:
+def _sync(path: str) -> None:
+    """Have the operating system write a file or folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _damage_text(uri: str, version: int, damage: list[str], whole: list[int], *, is_published: bool) -> str:
     more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
+    more += "; its output may be published already, so its batch is not run again" if is_published else ""
     ways = ["restore the files from a copy"]
     if whole:
         known = ", ".join(map(str, whole))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,7 @@ NEWEST = 3
 class Job:
     """The directory of a job that has run four batches: version N gives key 0 the value N; every version has a file."""
 
-    def __init__(self, path: Path, *, done: int) -> None:
+    def __init__(self, path: Path, *, done: int, output: bool = False) -> None:
         self.path = path
         self.directory = CheckpointDirectory(str(path))
         self.directory.adopt("job", {"vertices": []})
@@ -32,7 +33,8 @@ class Job:
             opened.store.put(b"k", bytes([version]))
             state = opened.commit()
             self.log("offsets", version)
-            self.directory.write_seal(Seal(version, {("u", 0): SubtaskEntry(state)}))
+            committables = {"sink": ["a file"]} if output else {}
+            self.directory.write_seal(Seal(version, {("u", 0): SubtaskEntry(state)}, committables))
             if version <= done:
                 self.log("commits", version)
 
@@ -177,6 +179,41 @@ def test_two_damaged_versions_are_too_many(unfinished: Job, damage: Damage) -> N
     damage(unfinished.state_file(NEWEST - 1))
     with pytest.raises(CheckpointError, match=rf"version {NEWEST} is damaged.*a version that is whole \(1\)"):
         unfinished.start()
+
+
+# Its output may be out
+
+
+@every_damage
+def test_a_batch_whose_output_may_be_published_is_not_run_again(tmp_path: Path, damage: Damage) -> None:
+    job = Job(tmp_path, done=NEWEST - 1, output=True)
+    damage(job.state_file(NEWEST))
+    with pytest.raises(CheckpointError, match=r"output may be published already.*a version that is whole \(1, 2\)"):
+        job.start()
+
+
+@pytest.mark.parametrize("damage", [truncated, flipped, emptied])
+def test_a_seal_that_did_not_reach_the_disk_had_nothing_published(tmp_path: Path, damage: Damage) -> None:
+    job = Job(tmp_path, done=NEWEST - 1, output=True)
+    damage(job.seal_file(NEWEST))
+    assert job.start() == (NEWEST - 1, NEWEST - 1)
+
+
+def test_a_seal_is_on_the_disk_before_anybody_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = CheckpointDirectory(str(tmp_path))
+    directory.adopt("job", {"vertices": []})
+    directory.take_over()
+    synced: list[tuple[str, bool]] = []
+    seal = tmp_path / "penstock" / "seals" / f"{0:020d}.seal"
+
+    def note(descriptor: int) -> None:
+        synced.append((os.readlink(f"/proc/self/fd/{descriptor}"), seal.exists()))
+
+    monkeypatch.setattr(os, "fsync", note)
+    directory.write_seal(Seal(0))
+    (file, was_named), (folder, is_named) = synced
+    assert file.startswith(f"{seal}.") and not was_named, "the content comes first"
+    assert folder == str(seal.parent) and is_named, "then the name"
 
 
 # The batch is done
