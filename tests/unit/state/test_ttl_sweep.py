@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,16 @@ import pytest
 from pyarrow import fs
 
 from penstock.common.time import Time
-from penstock.datastream.state import ListStateDescriptor, MapStateDescriptor, StateTtlConfig, ValueStateDescriptor
+from penstock.datastream import AggregateFunction
+from penstock.datastream.state import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    StateTtlConfig,
+    ValueStateDescriptor,
+)
 from penstock.state.files import read_entries
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.memory_store import MemoryStore
@@ -93,6 +103,54 @@ def test_expired_rows_leave_the_store_and_the_next_change_file(tmp_path: Path) -
         operator.begin(state.store)
         assert list(operator.backend.keys("value")) == ["more"]
         assert sorted(operator.backend.keys("kept")) == ["fill", "more"]
+
+
+class Total(AggregateFunction):
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: int, accumulator: int) -> int:
+        return accumulator + value
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, a: int, b: int) -> int:
+        return a + b
+
+
+# How to write the state of a key, and how many rows that makes: in one batch, and in two that are both alive.
+KINDS: dict[str, tuple[StateDescriptor, Callable[[Any], None], int, int]] = {
+    "value": (ValueStateDescriptor("state"), lambda state: state.update(1), 1, 1),
+    "list": (ListStateDescriptor("state"), lambda state: state.add_all([1, 2]), 1, 2),
+    "map": (MapStateDescriptor("state"), lambda state: state.put_all({"p": 1, "q": 2}), 2, 2),
+    "reducing": (ReducingStateDescriptor("state", max), lambda state: state.add(1), 1, 1),
+    "aggregating": (AggregatingStateDescriptor("state", Total()), lambda state: state.add(1), 1, 1),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_next_snapshot_has_nothing_of_what_is_expired(tmp_path: Path, kind: str) -> None:
+    descriptor, write, rows_of_key, rows_alive = KINDS[kind]
+    descriptor.enable_time_to_live(builder().build())
+    now, filesystem, version = 1_000, fs.LocalFileSystem(), EMPTY
+    backend = KeyedStateBackend(128, clock=lambda: now)
+    state: Any = getattr(backend, f"get_{kind}_state")(descriptor)
+    in_snapshots = []
+    for batch in range(1, 8):
+        with SubtaskState.open(filesystem, str(tmp_path), version, local_path=None, snapshot_after=2) as opened:
+            backend.bind(opened.store, batch)
+            for key in ["live"] if batch > 1 else ["live", *range(100)]:
+                backend.set_key(key)
+                write(state)
+            backend.end_batch(1)
+            backend.unbind()
+            version = opened.commit()
+        if version.files[-1].is_snapshot:
+            rows = dict(read_entries(filesystem, f"{tmp_path}/{version.files[-1].name}"))
+            in_snapshots.append(sum(row.startswith(KEYED) for row in rows))
+        now += 60
+    assert in_snapshots == [101 * rows_of_key, rows_alive, rows_alive]
 
 
 def test_a_list_row_goes_with_its_newest_element() -> None:
