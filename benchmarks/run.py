@@ -1,4 +1,4 @@
-"""`make bench`: speed in steady state, of windows too, and memory of workers, as tables.
+"""`make bench`: speed in steady state, of windows too, memory of workers, and the cost of checkpoints, as tables.
 
 The comparison with other systems comes with a later issue; this one says what this machine does with Penstock alone.
 """
@@ -15,7 +15,7 @@ from rich.table import Table
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
-from benchmarks import async_calls, testkit
+from benchmarks import async_calls, checkpoints, testkit
 from benchmarks.measuring import run, slope
 from benchmarks.windows import CAPTION, WINDOWS
 from benchmarks.workloads import Build, keyed_count, keyed_timers, map_and_filter
@@ -26,7 +26,7 @@ SPEED = {
     "keyed count, 200,000 keys": keyed_count(200_000),
     "keyed count with timers, 2,000 keys": keyed_timers(2_000),
 }
-PARTS = ("speed", "windows", "async", "memory", "testkit")
+PARTS = ("speed", "windows", "async", "memory", "checkpoints", "testkit")
 MEMORY_KEYS = 1_000_000
 MEMORY_LIMIT_MB = 600
 
@@ -34,9 +34,7 @@ MEMORY_LIMIT_MB = 600
 def main() -> int:
     """Measure and print; exits with 1 if a worker grew past its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--only", choices=("speed", "windows", "async", "memory", "testkit"), help="measure one part only"
-    )
+    parser.add_argument("--only", choices=PARTS, help="measure one part only")
     parser.add_argument("--scale", type=float, default=1.0, help="more or fewer records than usual")
     arguments = parser.parse_args()
     console = Console()
@@ -52,6 +50,8 @@ def main() -> int:
         status = async_calls.main()
     if arguments.only in (None, "memory"):
         status = _memory(console, arguments.scale) or status
+    if arguments.only in (None, "checkpoints"):
+        status = checkpoints.main(arguments.scale) or status
     if arguments.only in (None, "testkit"):
         status = testkit.main() or status
     return status
