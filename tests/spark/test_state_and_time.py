@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,9 +99,10 @@ class AllKinds(KeyedProcessFunction):
 
 @pytest.mark.parametrize("backend", ["lmdb", "hashmap", "rocksdb"])
 def test_five_kinds_of_state_last_over_batches_and_belong_to_their_key(
-    new_environment: NewEnvironment, backend: str
+    new_environment: NewEnvironment, tmp_path: Path, backend: str
 ) -> None:
-    environment = new_environment(2, **SMALL_BATCHES, **{"state.backend.type": backend})
+    settings = {"state.backend.type": backend, "state.backend.rocksdb.localdir": tmp_path / "stores"}
+    environment = new_environment(2, **SMALL_BATCHES, **settings)
     stream = environment.from_collection(list(range(30))).key_by(lambda value: value % 3).process(AllKinds())
     found: dict[int, list[Any]] = {}
     for result in stream.execute_and_collect():
@@ -115,6 +117,8 @@ def test_five_kinds_of_state_last_over_batches_and_belong_to_their_key(
             assert (reduced, average) == (sum(seen), sum(seen) / count)
             marks = [value if value % 10 == 0 else None for value in seen if value % 5 == 0]
             assert last == (marks[-1] if marks else None)
+    assert (tmp_path / "stores" / "penstock").exists() == (backend != "hashmap")
+    assert list((tmp_path / "stores").glob("penstock/*")) == [], "local stores go with their job"
 
 
 class Timers(KeyedProcessFunction):

@@ -91,10 +91,14 @@ class CheckpointDirectory:
             if self.filesystem.get_file_info(path).type == fs.FileType.Directory:
                 self.filesystem.delete_dir(path)
 
+    def is_held(self) -> bool:
+        """Whether this process took the directory over, and nobody has since."""
+        return self._read(self._owner_path) == self._owner
+
     def discard(self) -> None:
         """Delete what the job has here, for good; not if somebody else has taken the directory over since."""
         try:
-            if self._read(self._owner_path) == self._owner:
+            if self.is_held():
                 self.abandon()
         except OSError as error:
             _log.warning("checkpoint %s of a cancelled job could not be deleted: %s", self.uri, error)
@@ -243,12 +247,12 @@ class CheckpointDirectory:
 
     def write_seal(self, seal: Seal) -> None:
         """Make a version final, then forget the oldest."""
-        if self._owner and self._read(self._owner_path) != self._owner:
+        if self._owner and not self.is_held():
             raise CheckpointError(
                 f"checkpoint {self.uri} was taken over by another process: this job has been started a second time"
             )
         # On the disk before sinks publish: a power cut must not leave output without the seal that speaks of it.
-        self._write(self._seal_path(seal.version), encode_seal(seal), is_synced=True)
+        self._write(self._seal_path(seal.version), encode_seal(seal), is_synced=any(seal.committables.values()))
         self._references[seal.version] = set(self._files_of(seal))
         self._forget_old(seal.version)
 

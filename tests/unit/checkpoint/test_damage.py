@@ -210,10 +210,13 @@ def test_a_seal_is_on_the_disk_before_anybody_is_told(tmp_path: Path, monkeypatc
         synced.append((os.readlink(f"/proc/self/fd/{descriptor}"), seal.exists()))
 
     monkeypatch.setattr(os, "fsync", note)
-    directory.write_seal(Seal(0))
+    directory.write_seal(Seal(0, committables={"sink": ["a file"]}))
     (file, was_named), (folder, is_named) = synced
     assert file.startswith(f"{seal}.") and not was_named, "the content comes first"
     assert folder == str(seal.parent) and is_named, "then the name"
+    synced.clear()
+    directory.write_seal(Seal(1))
+    assert synced == [], "it takes milliseconds, and without output there is nothing to lose"
 
 
 # The batch is done

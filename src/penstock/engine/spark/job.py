@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from queue import Empty
 from typing import Any
@@ -27,6 +28,7 @@ from penstock.engine.spark.control import Control
 from penstock.engine.spark.driver_sinks import DriverSinks
 from penstock.engine.spark.failures import failure_text
 from penstock.engine.spark.frame_ends import FrameEnds
+from penstock.engine.spark.local_stores import remove_local_stores
 from penstock.engine.spark.progress import ProgressDisplay
 from penstock.engine.spark.savepoints import SavepointDesk, SavepointRequest
 from penstock.engine.spark.session import get_session, query_config
@@ -166,6 +168,9 @@ class SparkJob:
 
     def _end(self, error: BaseException | None) -> None:
         self.savepoints.close(CheckpointError(f"job {self.settings.job_name!r} has ended: there is nothing to save"))
+        with suppress(OSError):  # storage that is gone is no reason for the end not to be told
+            if self._directory.is_held():  # if not, another start of the job may use the stores
+                remove_local_stores(self._session, self.settings.state_directory, self.job_id, on_workers=error is None)
         _remove(self._temporary)
         if self._cancel.is_set():
             if self.settings.deletes_when_cancelled:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import tempfile
 import uuid
 from collections.abc import Iterator
 
@@ -13,6 +12,7 @@ from pyspark import TaskContext
 
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.connectors.frame_source import FrameSource, batch_to_values
+from penstock.engine.spark.local_stores import local_folder
 from penstock.engine.spark.rows_arrow import from_batch, in_batches
 from penstock.engine.spark.shipping import ShippedPlan, clock_of, forget, subtask_of
 from penstock.errors import CheckpointError
@@ -68,11 +68,8 @@ class SparkHost:
         )
 
     def _local_path(self, subtask: Subtask) -> str:
-        """In Spark's scratch directory of this executor, private to it and removed with it, unless told otherwise."""
-        spark_scratch = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
-        scratch = self._plan.state_directory or spark_scratch or tempfile.gettempdir()
         name = f"{subtask.vertex.id}-{subtask.subtask}.{self._plan.state_backend}"
-        return os.path.join(scratch, "penstock", self._plan.settings.job_id, name)
+        return os.path.join(local_folder(self._plan.state_directory, self._plan.settings.job_id), name)
 
     def _previous(self) -> Seal:
         if self._seal is None:
