@@ -27,7 +27,9 @@ SIGKILLED = -9
 
 def run_cell(folder: Path, cell: Cell) -> None:
     # So few records in a batch that the job lasts long enough for a savepoint and a death, on any machine.
-    first = Order(str(folder), cell.backend, cell.before, "first", engine="spark", batches=2, max_records=20)
+    first = Order(
+        str(folder), cell.backend, cell.before, "first", engine="spark", batches=2, max_records=20, death=("", 1)
+    )
 
     def run_and_see_it_die(order: Order) -> None:
         with process_group(folder) as group:

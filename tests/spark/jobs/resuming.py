@@ -76,10 +76,11 @@ class Ledger(KeyedProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-        self.numbers = runtime_context.get_list_state(ListStateDescriptor("numbers"))
+        self.numbers = runtime_context.get_list_state(ListStateDescriptor("numbers", Types.LONG()))
         self.periods = runtime_context.get_map_state(MapStateDescriptor("periods", Types.LONG(), Types.LONG()))
         self.largest = runtime_context.get_reducing_state(ReducingStateDescriptor("largest", max, Types.LONG()))
-        self.mean = runtime_context.get_aggregating_state(AggregatingStateDescriptor("mean", Mean()))
+        total_and_count = Types.TUPLE([Types.LONG(), Types.LONG()])
+        self.mean = runtime_context.get_aggregating_state(AggregatingStateDescriptor("mean", Mean(), total_and_count))
 
     def process_element(self, value: Event, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
         number, key, time_ms = value
