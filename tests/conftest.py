@@ -1,11 +1,14 @@
-"""What every test run shares: hypothesis settings and one seed that can be given back.
+"""What every test run shares: hypothesis settings, one seed that can be given back, a place for cards of jobs.
 
 Owns no Spark session; tests that need one get it from their own folder.
 """
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
+import tempfile
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ settings.register_profile("penstock", deadline=None, print_blob=True)
 settings.load_profile("penstock")
 
 SEED = pytest.StashKey[int]()
+HOME = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,6 +30,12 @@ def pytest_configure(config: pytest.Config) -> None:
     given = config.getoption("--seed")
     shared = getattr(config, "workerinput", {}).get("seed", given)  # a worker of xdist has the seed of the whole run
     config.stash[SEED] = random.SystemRandom().randrange(2**32) if shared is None else shared
+    # Jobs of the tests are not to be seen among those of whoever runs the tests.
+    config.stash[HOME] = os.environ["PENSTOCK_HOME"] = tempfile.mkdtemp(prefix="penstock-home-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(config.stash[HOME], ignore_errors=True)
 
 
 @pytest.hookimpl(optionalhook=True)

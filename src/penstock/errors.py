@@ -45,3 +45,7 @@ class JobFailedError(PenstockError):
 
 class JobCancelledError(PenstockError):
     """The result of a job was asked for, but the job was cancelled."""
+
+
+class JobNotFoundError(PenstockError):
+    """No running job is meant by an id or a name, or more than one."""

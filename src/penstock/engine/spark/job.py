@@ -22,6 +22,7 @@ from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
+from penstock.engine.announcing import announce
 from penstock.engine.spark.backpressure import Backpressure
 from penstock.engine.spark.batches import BatchCommitter
 from penstock.engine.spark.control import Control
@@ -62,7 +63,15 @@ def submit(graph: LogicalGraph, settings: JobSettings) -> SparkJobClient:
         _remove(temporary)
         raise
     job.start(temporary)
-    return SparkJobClient(job)
+    client = SparkJobClient(job)
+    announce(
+        client,
+        job.ended,
+        name=settings.job_name,
+        checkpoint=directory.uri,
+        savepoint_directory=settings.savepoint_directory,
+    )
+    return client
 
 
 def _remove(temporary: str | None) -> None:
