@@ -307,6 +307,11 @@ class CheckpointDirectory:
         infos = self.filesystem.get_file_info(selector)
         return sorted(int(info.base_name[:-5]) for info in infos if info.base_name.endswith(".seal"))
 
+    def sealed_ms(self, version: int) -> int | None:
+        """When a version became final; None if it is no longer there, or the file system does not tell."""
+        changed = self.filesystem.get_file_info(self._seal_path(version)).mtime_ns
+        return None if changed is None else changed // 1_000_000
+
     def _files_named_by(self, version: int) -> set[str]:
         try:
             return set(self._files_of(self.read_seal(version) or Seal()))

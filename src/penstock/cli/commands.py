@@ -10,6 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 import penstock
+from penstock.cli import jobs, state
+from penstock.cli.run import run
 from penstock.errors import PenstockError
 
 # Groups of commands: each is the `app` of the module `penstock.cli.<name>`.
@@ -52,6 +54,13 @@ def _options(
     """Options that stand before the command."""
 
 
+# What stands behind the program belongs to it, options too.
+app.command("run", context_settings={"allow_interspersed_args": False})(run)
+app.command("list")(jobs.list_jobs)
+app.command("savepoint")(jobs.savepoint)
+app.command("stop")(jobs.stop)
+app.command("cancel")(jobs.cancel)
+app.add_typer(state.app, name="state")
 for _name in _GROUPS:
     if importlib.util.find_spec(f"penstock.cli.{_name}") is not None:
         app.add_typer(importlib.import_module(f"penstock.cli.{_name}").app, name=_name)

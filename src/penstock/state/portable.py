@@ -24,6 +24,7 @@ _TIMER_KIND, _EPOCH_KIND = "timer", "epoch"  # names may be a user's too, kinds 
 _META, _KEYED, _TIMER = b"\x00", b"\x01", b"\x02"
 _GROUP = struct.Struct(">H")
 _STATE_ID_AT, _KEY_AT = 5, 9
+_TIME_OFFSET = 2**63  # times are kept so that they sort as bytes do
 _TIMER_TIME_AT, _TIMER_GROUP_AT, _TIMER_KEY_AT = 4, 12, 14
 
 Entry = tuple[bytes, bytes]
@@ -47,6 +48,11 @@ class PortableRow(NamedTuple):
 def is_declaration(row: PortableRow) -> bool:
     """Whether a row says that a state exists, and of which kind."""
     return row.key_group is None and row.kind != _EPOCH_KIND
+
+
+def timer_ms(row: PortableRow) -> int:
+    """When a timer is due."""
+    return int.from_bytes(row.suffix, "big") - _TIME_OFFSET
 
 
 def exported_rows(store: OrderedStore, operator_index: int) -> Iterator[PortableRow]:

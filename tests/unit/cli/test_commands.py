@@ -41,7 +41,7 @@ def test_an_error_of_our_own_is_one_line() -> None:
     assert (told.exit_code, told.output) == (1, "penstock: nothing there\n")
 
 
-@pytest.mark.parametrize("module", ["penstock", "penstock.cli"])
+@pytest.mark.parametrize("module", ["penstock"])
 def test_it_runs_as_a_module(module: str) -> None:
     told = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
     assert told.stdout == f"penstock {penstock.__version__}\n"

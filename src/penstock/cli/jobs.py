@@ -1,0 +1,110 @@
+"""Commands for jobs that run: list, savepoint, stop, cancel; owns the words, the jobs do the work."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.output import NOTHING, Columns, moment, note, number, show_json
+from penstock.engine.running_jobs import RunningJob, find_job, running_jobs
+from penstock.errors import ConfigurationError
+
+_ID_DIGITS = 12
+
+Job = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB", help="Id, beginning of an id, name, or number of the process; `penstock list` shows them."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+
+
+def list_jobs(as_json: AsJson = False) -> None:
+    """Show the running jobs of this user on this machine."""
+    found = [status for _, status in running_jobs()]
+    if as_json:
+        show_json(found)
+        return
+    if not found:
+        note("no job is running")
+        return
+    table = Columns(
+        "id", "name", "status", "batch", "records", "records/s", "watermark", "since", "process",
+        numbers=("batch", "records", "records/s", "process"), cut="name",
+    )  # fmt: skip
+    for status in found:
+        table.add(*_cells(status))
+    table.show()
+
+
+def _cells(status: dict[str, Any]) -> list[object]:
+    batch = status.get("batch", -1)
+    return [
+        status["id"][:_ID_DIGITS],
+        status["name"],
+        status["status"].lower(),
+        NOTHING if batch < 0 else batch,
+        number(status.get("records")),
+        number(status.get("records_per_second")),
+        moment(status.get("watermark")),
+        moment(status["started_ms"]),
+        status["pid"],
+    ]
+
+
+def savepoint(
+    job: Job,
+    directory: Annotated[
+        str | None, typer.Argument(metavar="DIRECTORY", help="Where the savepoint goes; default: that of the job.")
+    ] = None,
+) -> None:
+    """Write a savepoint of a job, which goes on. Prints its path."""
+    found, place = _with_place(job, directory, "DIRECTORY")
+    path = found.savepoint(place)
+    note(f"savepoint of job {found.card.name!r} ({found.card.job_id}):")
+    typer.echo(path)
+
+
+def stop(
+    job: Job,
+    savepoint_path: Annotated[
+        str | None,
+        typer.Option(
+            "--savepoint-path", "-p", metavar="DIRECTORY", help="Where the savepoint goes; default: the job's."
+        ),
+    ] = None,
+    drain: Annotated[
+        bool,
+        typer.Option(
+            "--drain", "-d", help="End the sources, fire all timers and windows first: for jobs that are over."
+        ),
+    ] = False,
+) -> None:
+    """Write a savepoint of a job and end it. Prints the path; nothing is done between the two."""
+    found, place = _with_place(job, savepoint_path, "--savepoint-path")
+    path = found.stop(place, drain=drain)
+    note(f"job {found.card.name!r} ({found.card.job_id}) has stopped; savepoint:")
+    typer.echo(path)
+
+
+def cancel(job: Job) -> None:
+    """End a job at once, without a savepoint. Its checkpoint stays as it is."""
+    found, _ = find_job(job)
+    found.cancel()
+    note(f"job {found.card.name!r} ({found.card.job_id}) was cancelled")
+
+
+def _with_place(job: str, directory: str | None, option: str) -> tuple[RunningJob, str | None]:
+    """The job, and the directory as it understands it: it has a working directory of its own."""
+    # Here, because `list` need not wait until half of Penstock is loaded.
+    from penstock.checkpoint.directory import absolute_uri
+
+    found, status = find_job(job)
+    if directory is None and status.get("savepoint_directory") is None:
+        raise ConfigurationError(
+            f"job {found.card.name!r} has no directory for savepoints: give {option}, or start the job with "
+            "execution.checkpointing.savepoint-dir"
+        )
+    return found, None if directory is None else absolute_uri(directory)

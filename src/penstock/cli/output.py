@@ -1,0 +1,107 @@
+"""How results look: tables on a terminal, plain columns where they are piped, JSON for programs; owns no contents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import typer
+from rich.console import Console, OverflowMethod
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+
+NOTHING = "-"
+_UNITS = ("B", "KB", "MB", "GB", "TB")
+
+
+class Columns:
+    """A table: titles, and rows of texts; numbers stand at the right."""
+
+    def __init__(self, *titles: str, numbers: Sequence[str] = (), cut: str = "") -> None:
+        """Name the columns, those of numbers among them, and the one that is cut where a terminal is too narrow."""
+        self._titles = titles
+        self._is_number = [title in numbers for title in titles]
+        self._cut = cut
+        self._rows: list[list[str]] = []
+
+    def add(self, *cells: object) -> None:
+        """Add a row; None shows as nothing."""
+        self._rows.append([NOTHING if cell is None else one_line(str(cell)) for cell in cells])
+
+    def show(self, indent: int = 0) -> None:
+        """Write the table to standard output."""
+        console = Console()
+        if console.is_terminal:
+            console.print(self._as_rich(indent), end="")
+        else:
+            typer.echo(self.as_text(indent))
+
+    def as_text(self, indent: int = 0) -> str:
+        """The table as columns of plain text, nothing cut."""
+        lines = [list(map(str.upper, self._titles)), *self._rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(" " * indent + self._line(cells, widths) for cells in lines)
+
+    def _line(self, cells: list[str], widths: list[int]) -> str:
+        parts = [
+            cell.rjust(width) if is_number else cell.ljust(width)
+            for cell, width, is_number in zip(cells, widths, self._is_number, strict=True)
+        ]
+        return "  ".join(parts).rstrip()
+
+    def _as_rich(self, indent: int) -> Padding:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for title, is_number in zip(self._titles, self._is_number, strict=True):
+            is_cut = title == self._cut
+            overflow: OverflowMethod = "ellipsis" if is_cut else "fold"
+            table.add_column(title, justify="right" if is_number else "left", overflow=overflow, no_wrap=is_cut)
+        for cells in self._rows:
+            table.add_row(*map(Text, cells))  # Text: what users name may look like markup
+        return Padding(table, (0, 0, 0, indent))
+
+
+def show_json(content: Any) -> None:
+    """Write JSON to standard output."""
+    typer.echo(json.dumps(content, indent=2))
+
+
+def note(text: str) -> None:
+    """Tell a person something that is not the result."""
+    typer.echo(text, err=True)
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks and other characters that a terminal would act on."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def moment(milliseconds: int | None) -> str:
+    """A point in time for people, in UTC; numbers that are no date stay numbers."""
+    if milliseconds is None or milliseconds == MIN_WATERMARK:
+        return NOTHING
+    if milliseconds == MAX_WATERMARK:
+        return "end"
+    try:
+        return datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)
+
+
+def size(count: int) -> str:
+    """A number of bytes for people."""
+    amount = float(count)
+    for unit in _UNITS:
+        if amount < 1000 or unit == _UNITS[-1]:
+            break
+        amount /= 1000
+    return f"{count} B" if unit == "B" else f"{amount:.1f} {unit}"
+
+
+def number(count: float | None) -> str:
+    """A number for people."""
+    return NOTHING if count is None else f"{count:,.0f}"

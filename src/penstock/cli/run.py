@@ -1,0 +1,109 @@
+"""The command `run`: what is given on the line becomes the configuration of a program; owns the options."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.detached import DetachedProgram
+from penstock.cli.output import note
+from penstock.cli.program import FAILED, Program
+from penstock.common.configuration import Configuration
+from penstock.common.given_configuration import giving
+from penstock.errors import ConfigurationError
+
+
+def run(
+    target: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PROGRAM", help="Path of a script, and its arguments; options of `run` stand before it."
+        ),
+    ] = None,
+    module: Annotated[
+        str | None, typer.Option("--module", "-m", metavar="NAME", help="Run a module instead of a script.")
+    ] = None,
+    from_savepoint: Annotated[
+        str | None,
+        typer.Option(
+            "--from-savepoint", "-s", metavar="PATH", help="Go on from a savepoint, or another job's checkpoint."
+        ),
+    ] = None,
+    allow_non_restored_state: Annotated[
+        bool,
+        typer.Option(
+            "--allow-non-restored-state", "-n", help="Drop state of operators that the program has no longer."
+        ),
+    ] = False,
+    parallelism: Annotated[
+        int | None, typer.Option("--parallelism", "-p", metavar="N", min=1, help="Subtasks of operators that set none.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Any setting; may be given many times.")
+    ] = None,
+    master: Annotated[str | None, typer.Option("--master", help="Spark's master, as local[4].")] = None,
+    detached: Annotated[
+        bool, typer.Option("--detached", "-d", help="Go on in the background; prints the id of the job.")
+    ] = False,
+    log: Annotated[
+        Path | None, typer.Option("--log", metavar="FILE", help="Where the output of a detached program goes.")
+    ] = None,
+) -> None:
+    """Run a program. What it sets itself wins over what is given here."""
+    words = list(target or ())
+    if module is None and not words:
+        raise typer.BadParameter("give the path of a script, or a module with -m", param_hint="PROGRAM")
+    if module is None and not os.path.isfile(words[0]):
+        raise typer.BadParameter(f"there is no script {words[0]}", param_hint="PROGRAM")
+    if log is not None and not detached:
+        raise typer.BadParameter("is for --detached only", param_hint="--log")
+    configuration = _configuration(settings or [], from_savepoint, parallelism, master, allow_non_restored_state)
+    program = Program(module or words.pop(0), is_module=module is not None, arguments=tuple(words))
+    if detached:
+        raise typer.Exit(_run_detached(program, configuration, log))
+    with giving(configuration):
+        raise typer.Exit(program.run())
+
+
+def _configuration(
+    settings: list[str], savepoint: str | None, parallelism: int | None, master: str | None, allows_loss: bool
+) -> Configuration:
+    """What was given, read once, so that a mistake in it is one of the call and not of the program."""
+    # Here, because other commands need not wait until half of Penstock is loaded.
+    from penstock.checkpoint.directory import absolute_uri
+    from penstock.graph import settings as keys
+
+    configuration = Configuration()
+    for text in settings:
+        key, separator, value = text.partition("=")
+        if not separator or not key.strip():
+            raise typer.BadParameter(f"{text!r} must look like key=value", param_hint="-D")
+        configuration.set_string(key.strip(), value)
+    if savepoint is not None:
+        configuration.set_string(keys.RECOVERY_PATH, absolute_uri(savepoint))
+    if allows_loss:
+        configuration.set_boolean(keys.IGNORE_UNCLAIMED_STATE, True)
+    if parallelism is not None:
+        configuration.set_integer(keys.PARALLELISM, parallelism)
+    if master is not None:
+        configuration.set_string(keys.SPARK_MASTER, master)
+    try:
+        keys.JobSettings.from_configuration(configuration)
+    except ConfigurationError as error:
+        raise typer.BadParameter(str(error), param_hint="-D") from None
+    return configuration
+
+
+def _run_detached(program: Program, configuration: Configuration, log: Path | None) -> int:
+    started = DetachedProgram(program, configuration, log)
+    outcome = started.await_job()
+    if isinstance(outcome, int):
+        note(started.tail())
+        note(f"the program ended ({outcome}) without a job to watch; its output: {started.log}")
+        return FAILED if outcome < 0 else outcome  # a signal has no exit code of its own
+    note(f"job {outcome.name!r} runs as process {outcome.pid}; its output: {started.log}")
+    typer.echo(outcome.job_id)
+    return 0
