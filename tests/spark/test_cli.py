@@ -1,4 +1,4 @@
-"""The command line on Spark: a script in the background, killed, started again, saved, stopped, and gone on with."""
+"""The command line on Spark: a script in the background, saved, stopped, and gone on with."""
 
 from __future__ import annotations
 
@@ -79,29 +79,24 @@ class Cli:
         return self._group.start([sys.executable, "-m", "penstock", "run", *words], name, PENSTOCK_HOME=home)
 
 
-def test_a_job_is_run_killed_saved_stopped_and_gone_on_with_by_the_command_line(
+def test_a_job_is_run_saved_stopped_and_gone_on_with_by_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
     with process_group(tmp_path) as group:
         cli = Cli(group, tmp_path)
-        killed = cli.run("killed", "first")
-        killed.wait_until(lambda: any(job["records"] > 0 for job in listed()), "the job has read something")
-        group.kill()
-        assert listed() == []
-        assert list((tmp_path / "home" / "jobs").iterdir()) == []
-
         cli.run("detached", "first", "--detached", "--parallelism", "2").finish()
         (job,) = listed()
         assert (job["name"], job["checkpoint"]) == ("remainders", str(tmp_path / "first"))
         assert job["id"] in (tmp_path / "detached.log").read_text().splitlines()
-        wait_until(lambda: listed()[0]["records"] > 0, "the job has gone on", PATIENCE_SECONDS)
+        wait_until(lambda: listed()[0]["records"] > 0, "the job has read something", PATIENCE_SECONDS)
         copy = call("savepoint", job["id"][:8], str(tmp_path / "copies"))
         assert copy.exit_code == 0, copy.output
         assert listed()[0]["status"] == "RUNNING"
         stopped = call("stop", "remainders", "--savepoint-path", str(tmp_path / "savepoints"))
         assert stopped.exit_code == 0, stopped.output
         assert listed() == []
+        assert list((tmp_path / "home" / "jobs").iterdir()) == []
         group.await_end()
 
         path = stopped.stdout.strip()

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
-NEEDS_NO_SPARK = {"savepoints", "streams", "testing", "windows"}  # run by tests/unit/testing_plugin
+NEEDS_NO_SPARK = {"cli", "savepoints", "streams", "testing", "windows"}  # run by tests/unit/cli and testing_plugin
 BLOCK = re.compile(r"^```python run\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -197,7 +199,9 @@ with announced("background", "ab" * 16) as job:
 """
 
 
-def test_a_detached_program_goes_on_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_detached_program_goes_on_and_leaves_nothing_when_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = str(Path(__file__).parents[3])
     monkeypatch.setenv("PYTHONPATH", f"{root}:{root}/src")
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "h"))
@@ -206,8 +210,12 @@ def test_a_detached_program_goes_on_by_itself(tmp_path: Path, monkeypatch: pytes
     assert (told.exit_code, told.stdout) == (0, "ab" * 16 + "\n")
     (log,) = (tmp_path / "h" / "logs").iterdir()
     assert f"its output: {log}" in told.stderr
-    assert CliRunner().invoke(app, ["cancel", "background"]).exit_code == 0
     assert log.read_text() == "args ['go', '-x']\n"
+    (job,) = json.loads(CliRunner().invoke(app, ["list", "--json"]).stdout)
+    os.kill(job["pid"], signal.SIGKILL)
+    os.waitpid(job["pid"], 0)
+    assert json.loads(CliRunner().invoke(app, ["list", "--json"]).stdout) == []
+    assert list((tmp_path / "h" / "jobs").iterdir()) == []
 
     told = call("--detached", "--log", str(tmp_path / "log"), path, "fail")
     assert (told.exit_code, told.stdout) == (4, "")
