@@ -56,7 +56,7 @@ LAYERS: dict[str, set[str]] = {
     "datastream": CORE,
     "cep": CORE,
     "table": CORE | {"cep"},
-    "engine": CORE | {"asynchronous", "checkpoint", "java", "savepoint"},
+    "engine": CORE | {"asynchronous", "checkpoint", "java", "savepoint", "user_cache"},
     "testing": CORE | {"asynchronous", "checkpoint", "savepoint"},
     "server": CORE | {"checkpoint", "engine", "savepoint", "table"},
     "cli": CORE | {"checkpoint", "engine", "kafka_broker", "savepoint", "table", "server"},

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import penstock
-from penstock.cli import jobs, state
+from penstock.cli import jobs, kafka, state
 from penstock.cli.run import run
 from penstock.errors import PenstockError
-
-# Groups of commands: each is the `app` of the module `penstock.cli.<name>`.
-_GROUPS = ("kafka",)
 
 
 class _Commands(TyperGroup):
@@ -61,6 +56,4 @@ app.command("savepoint")(jobs.savepoint)
 app.command("stop")(jobs.stop)
 app.command("cancel")(jobs.cancel)
 app.add_typer(state.app, name="state")
-for _name in _GROUPS:
-    if importlib.util.find_spec(f"penstock.cli.{_name}") is not None:
-        app.add_typer(importlib.import_module(f"penstock.cli.{_name}").app, name=_name)
+app.add_typer(kafka.app, name="kafka")

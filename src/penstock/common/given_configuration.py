@@ -10,9 +10,11 @@ from penstock.common.configuration import Configuration
 _given = Configuration()
 
 
-def given_configuration() -> Configuration:
-    """A copy of what was given to the program that runs; empty if nobody gave anything."""
-    return Configuration(_given)
+def with_given(configuration: Configuration | None) -> Configuration | None:
+    """What a program configures itself on top of what it was given; its own keys win."""
+    if not _given.key_set() or not isinstance(configuration, Configuration | None):
+        return configuration
+    return Configuration(_given).add_all(configuration or Configuration())
 
 
 @contextmanager

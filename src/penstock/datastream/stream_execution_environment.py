@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.common.configuration import Configuration
 from penstock.common.execution_config import ExecutionConfig
-from penstock.common.given_configuration import given_configuration
+from penstock.common.given_configuration import with_given
 from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.restart_strategy import RestartStrategyConfiguration
@@ -87,10 +87,7 @@ class StreamExecutionEnvironment:
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
         """Return a new environment; the configuration wins over what `penstock run` was given."""
-        environment = StreamExecutionEnvironment(given_configuration())
-        if configuration is not None:
-            environment.configure(configuration)
-        return environment
+        return StreamExecutionEnvironment(with_given(configuration))
 
     @staticmethod
     def in_process(

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from penstock.errors import ConfigurationError
+from penstock.user_cache import user_cache
 
 HOME = "PENSTOCK_HOME"
 """Variable that names another folder for what Penstock keeps for a user on a machine."""
@@ -131,9 +132,9 @@ def user_folder() -> Path:
     given = os.environ.get(HOME)
     if given:
         return Path(given).absolute()
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    if os.path.isabs(cache) and _can_be_made(Path(cache)):
-        return Path(cache) / "penstock"
+    cache = user_cache()
+    if _can_be_made(cache):
+        return cache
     owner = os.getuid() if hasattr(os, "getuid") else "user"
     return Path(tempfile.gettempdir()) / f"penstock-{owner}"
 

@@ -97,3 +97,16 @@ def test_who_is_meant_must_be_clear() -> None:
     assert call("stop", "same").output == "penstock: no running job has the id, name or process number 'same': " + (
         "no job is running\n"
     )
+
+
+def test_a_terminal_gets_a_table_and_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "150")
+    with announced("a job [bold]named[/bold] so", FIRST):
+        told = call("list")
+    title, row = told.stdout.splitlines()
+    assert "\x1b[1mname" in title
+    assert "a job [bold]named[/bold] so  running" in row
+    monkeypatch.setenv("COLUMNS", "90")
+    with announced("a job with a very, very long name that does not fit", FIRST):
+        assert "…" in call("list").stdout
