@@ -12,13 +12,14 @@ from typing import Any
 from penstock.checkpoint.directory import CheckpointDirectory
 from penstock.checkpoint.seal import Frames, Seal
 from penstock.connectors.sink import Committer, WorkRunner, run_here
+from penstock.connectors.source import PositionListener
 from penstock.graph.plan import JobPlan
 from penstock.runtime import rows
 from penstock.runtime.failure import OperatorFailure
-from penstock.runtime.intake import Offset
-from penstock.runtime.operators import SinkOperator
+from penstock.runtime.operators import PartitionedSourceOperator, SinkOperator
 from penstock.runtime.report import Report
 from penstock.runtime.rows import ExchangeRow
+from penstock.runtime.source_tasks import Offset
 
 
 class VersionCommitter:
@@ -31,6 +32,7 @@ class VersionCommitter:
         self._committers = _committers(plan)
         for committer in self._committers.values():
             committer.use_workers(run_on_workers)
+        self._listeners = _listeners(plan)
 
     def seal(
         self, previous: Seal, version: int, reports: Iterable[Report], offset: Offset, frames: Frames | None = None
@@ -44,17 +46,30 @@ class VersionCommitter:
         """Make what the sinks staged for a version that was sealed just now visible."""
         for committer, items in self._work(seal):
             committer.commit(items)
+        self._tell(seal)
 
     def publish_again(self, seal: Seal) -> None:
         """The same for a version that a process sealed before it died, and may have published."""
         for committer, items in self._work(seal):
             committer.commit_again(items)
+        self._tell(seal)
 
     def _work(self, seal: Seal) -> Iterator[tuple[Committer, list[Any]]]:
         for uid, items in seal.committables.items():
             committer = self._committers[uid]
             committer.input_id = seal.input_id()
             yield committer, items
+
+    def close(self) -> None:
+        """Let go of what the sources' listeners hold."""
+        while self._listeners:
+            self._listeners.popitem()[1].close()
+
+    def _tell(self, seal: Seal) -> None:
+        for uid, listener in self._listeners.items():
+            positions = seal.offset.get("partitions", {}).get(uid)
+            if positions:
+                listener.on_final(positions)
 
     def have_all_ended(self, seal: Seal) -> bool:
         """Whether every source has ended; all that they set off ran in the same version."""
@@ -75,6 +90,17 @@ def reports_of(arrived: Iterable[ExchangeRow]) -> list[Report]:
         if row.kind == rows.REPORT:
             reports.append(pickle.loads(row.payload))
     return reports
+
+
+def _listeners(plan: JobPlan) -> dict[str, PositionListener]:
+    found: dict[str, PositionListener] = {}
+    for vertex in plan.sources():
+        operator = vertex.operators[0].operator
+        if isinstance(operator, PartitionedSourceOperator):
+            listener = operator.source.create_listener(vertex.operators[0].name)
+            if listener is not None:
+                found[vertex.uid] = listener
+    return found
 
 
 def _committers(plan: JobPlan) -> dict[str, Committer]:

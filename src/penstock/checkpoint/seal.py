@@ -18,9 +18,9 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.errors import CheckpointError
-from penstock.runtime.intake import Offset
 from penstock.runtime.report import Report, SubtaskEntry
 from penstock.runtime.rows import dumps
+from penstock.runtime.source_tasks import Offset
 from penstock.runtime.timestamps import slowest
 from penstock.state.versions import EMPTY, StateFile, StateVersion
 

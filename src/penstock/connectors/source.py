@@ -1,12 +1,13 @@
-"""What a source is to Penstock: numbered splits of replayable positions, or a frame that Spark reads.
+"""What a source is to Penstock: numbered splits or named partitions of replayable positions, or a frame of Spark's.
 
-Owns the contract only; the sources themselves have modules of their own.
+Owns the contracts only; the sources themselves have modules of their own.
 """
 
 from __future__ import annotations
 
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,13 @@ class Source(ABC):
     def sample(self) -> list[Any]:
         """A few of the first records, if they are at hand without reading anything; for checks before a start."""
         return []
+
+    def validate(self, name: str) -> None:  # noqa: B027 - most sources have nothing to check
+        """Refuse, before a job starts, what cannot work; `name` is the operator's, for the message."""
+
+    def side_outputs(self) -> frozenset[str]:
+        """Ids of the side outputs that the source itself writes to."""
+        return frozenset()
 
 
 class SplitSource(Source):
@@ -86,3 +94,115 @@ class SplitSource(Source):
     def processing_time(self, split: int, split_count: int, position: int) -> int | None:
         """For sources that script the clock of a test: the time when a batch ends at this position."""
         return None
+
+
+@dataclass(frozen=True)
+class PartitionRange:
+    """Offsets start..stop-1 of a partition are to be read; `ends` tells that nothing will ever come after them."""
+
+    name: str
+    start: int
+    stop: int
+    ends: bool = False
+
+
+@dataclass(frozen=True)
+class FoundPartition:
+    """A partition that has turned up: the offset to begin with, and the first not to be read, if there is one."""
+
+    start: int
+    stop: int | None = None
+
+
+@dataclass(frozen=True)
+class SideRecords:
+    """Between chunks of records: these go to a side output of the source."""
+
+    tag: str
+    values: list[Any]
+    timestamps: list[int] | list[int | None] | None = None
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Between chunks of records: something to be added to a counter of the operator."""
+
+    counter: str
+    amount: int
+
+
+PartitionItem = Chunk | WatermarkSignal | StatusSignal | SideRecords | Counted
+
+
+class PartitionEnumerator(ABC):
+    """Knows which partitions there are and how far they can be read; one for each start of a job, beside its driver."""
+
+    @abstractmethod
+    def discover(self, known: Mapping[str, int] | None, now_ms: int) -> dict[str, FoundPartition]:
+        """Return partitions that are not known yet, with the offsets to begin with.
+
+        `known` is None at the very first call of a job: then all of them are new, and where they begin is decided for
+        good, because the answer is logged before anything is read. Asked before every batch: to look seldom is the
+        enumerator's own business, by the time it is given.
+        """
+
+    @abstractmethod
+    def ends(self, positions: Mapping[str, int]) -> dict[str, int]:
+        """Return how far each of these partitions can be read now; asked before every batch."""
+
+    def close(self) -> None:  # noqa: B027 - not every one holds something
+        """Let go of connections."""
+
+
+class PartitionReader(ABC):
+    """Reads partitions in a task; lives as long as the subtask that it reads for stays in its process."""
+
+    @abstractmethod
+    def read(self, ranges: Sequence[PartitionRange]) -> Iterator[tuple[str, PartitionItem]]:
+        """Yield all records of the ranges, in chunks with the name of their partition.
+
+        Records of one partition come in order. The same ranges must give the same sequence again, also across
+        partitions: a task that is run again must not deal its records out in another way.
+        """
+
+    def close(self) -> None:  # noqa: B027 - not every one holds something
+        """Let go of connections."""
+
+
+class PositionListener(ABC):
+    """Is told beside the driver which positions are final."""
+
+    @abstractmethod
+    def on_final(self, positions: Mapping[str, int]) -> None:
+        """All records before these positions have been dealt with for good. Must not wait, and must not fail."""
+
+    def close(self) -> None:  # noqa: B027 - not every one holds something
+        """Let go of connections."""
+
+
+class PartitionedSource(Source):
+    """A source of named partitions, each a sequence of records by offset; partitions may turn up while the job runs.
+
+    A subtask reads several of them, each with a watermark of its own. Offsets may have gaps. Reading a range again must
+    give the same records.
+    """
+
+    @abstractmethod
+    def create_enumerator(self, name: str) -> PartitionEnumerator:
+        """Make what finds partitions; `name` is the operator's, for messages."""
+
+    @abstractmethod
+    def create_reader(self, name: str, subtask: int) -> PartitionReader:
+        """Make what reads them in a task."""
+
+    def create_listener(self, name: str) -> PositionListener | None:
+        """Make what is told of final positions, if anything wants to know."""
+        return None
+
+    def has_stops(self) -> bool:
+        """Whether every partition has an offset at which reading stops; none turn up later then."""
+        return self.is_bounded()
+
+    def owner(self, partition: str, parallelism: int) -> int:
+        """Return the subtask that reads a partition: always the same for the same arguments, in any process."""
+        return zlib.crc32(partition.encode()) % parallelism

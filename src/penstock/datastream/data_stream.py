@@ -210,8 +210,11 @@ class DataStream(NodeHandle):
         if not isinstance(output_tag, OutputTag):
             raise GraphError(f"get_side_output: expected an OutputTag, got {output_tag!r}.")
         node = self._node("get_side_output")
-        if node.role is not Role.OPERATOR:
-            raise GraphError(f"get_side_output: {node.name!r} is a source; only an operator has side outputs.")
+        written = node.operator.source.side_outputs() if node.role is Role.SOURCE else ()
+        if node.role is not Role.OPERATOR and output_tag.tag_id not in written:
+            raise GraphError(
+                f"get_side_output: {node.name!r} is a source; it has no side output {output_tag.tag_id!r}."
+            )
         edge = Edge(node.id, tag=output_tag.tag_id)
         return self._only_edges((edge,), "get_side_output", output_tag.type_info)
 

@@ -451,7 +451,7 @@ class StreamExecutionEnvironment:
         node = self.graph.add(
             Role.SOURCE,
             f"Source: {name}",
-            operators.SourceOperator(source, strategy),
+            operators.create_source_operator(source, strategy),
             is_single=source.is_single(),
             output_type=type_info,
         )

@@ -24,6 +24,8 @@ def admit(plan: JobPlan, runtime_mode: str) -> bool:
             f"source {unbounded[0].operators[0].name!r} does not end, but the runtime mode is BATCH: use STREAMING, "
             "or a bounded source"
         )
+    for vertex in plan.sources():
+        _source(vertex).validate(vertex.operators[0].name)
     for vertex in plan.vertices:
         for chained in vertex.operators:
             if isinstance(chained.operator, SinkOperator):

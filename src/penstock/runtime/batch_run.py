@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from penstock.runtime import rows
 from penstock.runtime.failure import OperatorFailure
-from penstock.runtime.intake import SourceTask
 from penstock.runtime.report import SubtaskEntry
 from penstock.runtime.rows import ExchangeRow
+from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.subtask import END_SEQ, OpenedState, Subtask
 
 _PIECE = 50_000
@@ -45,7 +45,7 @@ class BatchHost(Protocol):
 
 
 def source_rows(host: BatchHost, task: SourceTask) -> Iterator[ExchangeRow]:
-    """Read a range of a split, or end or look after a source."""
+    """Read a range of a split or ranges of partitions, or end or look after a source."""
 
     def work(subtask: Subtask) -> Iterator[None]:
         # An engine reads the data of an ephemeral source in other tasks: its end and idleness come behind all of it.
@@ -54,6 +54,8 @@ def source_rows(host: BatchHost, task: SourceTask) -> Iterator[ExchangeRow]:
         for first in range(task.start, task.stop, _PIECE):
             subtask.read_split(first, min(first + _PIECE, task.stop))
             yield
+        if task.ranges is not None:
+            yield from subtask.read_partitions(task)
         if task.ends:
             subtask.end_source()
         yield

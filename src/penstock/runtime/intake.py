@@ -1,20 +1,21 @@
 """What the next batch takes from the sources: positions, ticks, drain and ends, as one JSON-able offset.
 
 Owns the decision only; who logs the offset before the batch runs is the engine's business. An offset is
-`{"begun": bool, "tick": int, "draining": bool, "ended": [uid], "positions": {uid: [position per split]}}`. Sources go
-by the uid of their operator, so that positions find their source again in a changed job.
+`{"begun": bool, "tick": int, "draining": bool, "ended": [uid], "positions": {uid: [position per split]}}`, with
+`"partitions": {uid: {name: position}}` and `"stops"` of the same shape for sources of partitions, see
+`penstock.runtime.partition_intake`. Sources go by the uid of their operator, so that positions find their source again
+in a changed job.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
-from penstock.connectors.source import SplitSource
+from penstock.connectors.source import PartitionedSource, SplitSource
 from penstock.graph.plan import JobPlan, Vertex
 from penstock.runtime.operators import SourceOperator
-
-Offset = dict[str, Any]
+from penstock.runtime.partition_intake import PartitionedVertex, advanced_partitions, partition_tasks
+from penstock.runtime.source_tasks import Offset, SourceTask, looks_around
 
 _SMALL_TASK_RECORDS = 2_000
 _GROUP_TASKS = 32
@@ -52,67 +53,72 @@ class FrameVertex:
 
 
 @dataclass(frozen=True)
-class SourceTask:
-    """One thing to do for a source in a batch: read start..stop-1 of a split, then perhaps end it."""
-
-    vertex: int
-    split: int
-    start: int = 0
-    stop: int = 0
-    ends: bool = False
-
-
-@dataclass(frozen=True)
 class SourceList:
     """All sources of a job by uid: those that Penstock reads itself, and frames that the engine reads."""
 
     splits: dict[str, SplitVertex]
     frames: dict[str, FrameVertex]
     max_records_per_batch: int
+    partitioned: dict[str, PartitionedVertex] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: JobPlan, max_records_per_batch: int) -> SourceList:
         """The sources of a plan, sorted by who reads them."""
         splits: dict[str, SplitVertex] = {}
         frames: dict[str, FrameVertex] = {}
+        partitioned: dict[str, PartitionedVertex] = {}
         for vertex in plan.sources():
             source = source_operator(vertex).source
             if isinstance(source, SplitSource):
                 splits[vertex.uid] = SplitVertex(vertex.id, source, vertex.parallelism, _has_idleness(vertex))
+            elif isinstance(source, PartitionedSource):
+                name = vertex.operators[0].name
+                partitioned[vertex.uid] = PartitionedVertex(
+                    vertex.id, name, source, vertex.parallelism, _has_idleness(vertex)
+                )
             else:
                 frames[vertex.uid] = FrameVertex(vertex.id, _has_idleness(vertex))
-        return cls(splits, frames, max_records_per_batch)
+        return cls(splits, frames, max_records_per_batch, partitioned)
 
     def first_offset(self) -> Offset:
         """Nothing read, nothing begun."""
         positions = {uid: [0] * split.split_count for uid, split in self.splits.items()}
-        return {"begun": False, "tick": 0, "draining": False, "ended": [], "positions": positions}
+        first: Offset = {"begun": False, "tick": 0, "draining": False, "ended": [], "positions": positions}
+        return {**first, "partitions": {}, "stops": {}}
 
-    def resumed_offset(self, positions: dict[str, list[int]]) -> Offset:
-        """Go on from the positions of another job, where it had the same sources.
+    def resumed_offset(self, offset: Offset) -> Offset:
+        """Go on from where the sources of another job stood, as far as it had the same ones.
 
         Nothing has begun: sources that stand at their end tell it again, to operators that may be new.
         """
         first = self.first_offset()
+        positions = offset.get("positions", {})
         kept = {uid: positions.get(uid, each) for uid, each in first["positions"].items()}
-        return {**first, "positions": kept}
+        known = {
+            part: {uid: each for uid, each in offset.get(part, {}).items() if uid in self.partitioned}
+            for part in ("partitions", "stops")
+        }
+        return {**first, "positions": kept, **known}
 
     def next_offset(self, start: Offset, wish: Wish, *, now_ms: int, elapsed_ms: int) -> Offset:
         """Where the next batch ends. Equal to `start` if there is nothing to do."""
         is_due = wish.due_ms is not None and wish.due_ms <= now_ms
         limit = self.max_records_per_batch if wish.limit is None else wish.limit
-        return {
+        end = {
+            **start,
             "begun": True,
             "tick": start["tick"] + 1 if is_due else start["tick"],
             "draining": start["draining"] or wish.is_draining,
             "ended": sorted({*start["ended"], *wish.ended}),
-            "positions": start["positions"]
-            if wish.is_draining
-            else self._advanced(start["positions"], elapsed_ms, limit),
         }
+        if wish.is_draining:
+            return end
+        end["positions"] = self._advanced(start["positions"], elapsed_ms, self._share(limit, start))
+        for uid, known in self.partitioned.items():
+            end = advanced_partitions(uid, known, end, self._share_of_partitions(uid, limit, start), now_ms)
+        return end
 
-    def _advanced(self, positions: dict[str, list[int]], elapsed_ms: int, limit: int) -> dict[str, list[int]]:
-        share = self._share(limit)
+    def _advanced(self, positions: dict[str, list[int]], elapsed_ms: int, share: int) -> dict[str, list[int]]:
         return {
             uid: [
                 _available(self.splits[uid], split, position, elapsed_ms, share) for split, position in enumerate(each)
@@ -120,17 +126,30 @@ class SourceList:
             for uid, each in positions.items()
         }
 
-    def _share(self, limit: int) -> int:
+    def _share(self, limit: int, start: Offset) -> int:
         """What a split may give to a batch that takes `limit` records in all."""
-        return max(1, limit // max(1, sum(vertex.split_count for vertex in self.splits.values())))
+        return max(1, limit // self._givers(start))
+
+    def _share_of_partitions(self, uid: str, limit: int, start: Offset) -> int:
+        """What the partitions of a source may give together to such a batch."""
+        return max(1, limit * len(start.get("partitions", {}).get(uid, ())) // self._givers(start))
+
+    def _givers(self, start: Offset) -> int:
+        splits = sum(vertex.split_count for vertex in self.splits.values())
+        return max(1, splits + sum(len(each) for each in start.get("partitions", {}).values()))
 
     def is_limited(self, start: Offset, end: Offset, limit: int) -> bool:
         """Whether a batch between two offsets took as much as it was allowed to, so that there was perhaps more."""
-        share = self._share(limit)
+        share = self._share(limit, start)
         return any(
             last - first >= share
             for uid, each in end["positions"].items()
             for first, last in zip(start["positions"][uid], each, strict=True)
+        ) or any(
+            sum(end["partitions"][uid][name] - first for name, first in each.items())
+            >= self._share_of_partitions(uid, limit, start)
+            for uid, each in start.get("partitions", {}).items()
+            if each
         )
 
     def backlog(self, offset: Offset) -> int | None:
@@ -164,16 +183,24 @@ class SourceList:
             for split in range(known.split_count)
         ]
         found += [_frame_task(uid, known, start, end) for uid, known in self.frames.items()]
-        return [task for task in found if task is not None]
+        tasks = [task for task in found if task is not None]
+        for uid, partitioned in self.partitioned.items():
+            tasks += partition_tasks(uid, partitioned, start, end)
+        return tasks
+
+    def close(self) -> None:
+        """Let go of what the sources were asked through."""
+        for known in self.partitioned.values():
+            known.close()
 
 
 def grouped(tasks: list[SourceTask]) -> list[list[SourceTask]]:
     """Tasks that an engine may run one after the other in one task of its own, which costs more than a small one."""
-    groups = [[task] for task in tasks if task.stop - task.start > _SMALL_TASK_RECORDS]
+    groups = [[task] for task in tasks if task.size > _SMALL_TASK_RECORDS]
     filling: list[SourceTask] = []
     room = 0
     for task in tasks:
-        size = task.stop - task.start
+        size = task.size
         if size > _SMALL_TASK_RECORDS:
             continue
         if not filling or size > room or len(filling) == _GROUP_TASKS:
@@ -208,7 +235,7 @@ def _split_task(uid: str, split: int, known: SplitVertex, start: Offset, end: Of
     if start["draining"] or (start["begun"] and limit is not None and first >= limit):
         return None  # it had ended before
     ends = end["draining"] or (limit is not None and last >= limit)
-    is_poked = known.has_idleness and _looks_around(start, end)
+    is_poked = known.has_idleness and looks_around(start, end)
     return SourceTask(known.vertex, split, first, last, ends) if last > first or ends or is_poked else None
 
 
@@ -216,10 +243,5 @@ def _frame_task(uid: str, known: FrameVertex, start: Offset, end: Offset) -> Sou
     if start["draining"] or uid in start["ended"]:
         return None  # it had ended before
     ends = end["draining"] or uid in end["ended"]
-    is_poked = known.has_idleness and _looks_around(start, end)
+    is_poked = known.has_idleness and looks_around(start, end)
     return SourceTask(known.vertex, 0, ends=ends) if ends or is_poked else None
-
-
-def _looks_around(start: Offset, end: Offset) -> bool:
-    """Whether a batch lets sources notice that nothing comes; the first one starts their clocks."""
-    return bool(end["tick"] != start["tick"] or not start["begun"])

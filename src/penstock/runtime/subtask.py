@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,10 +18,11 @@ from penstock.runtime import rows
 from penstock.runtime.calls import CallRunners
 from penstock.runtime.context import OperatorContext
 from penstock.runtime.exchange import ExchangeWriter, RowEmitter, create_writer
-from penstock.runtime.operators import SourceOperator, StreamOperator
+from penstock.runtime.operators import PartitionedSourceOperator, SourceOperator, StreamOperator
 from penstock.runtime.output import Output
 from penstock.runtime.report import Report, SubtaskEntry
 from penstock.runtime.rows import ExchangeRow
+from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.valve import InputValve, combine
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.store import OrderedStore
@@ -238,6 +239,13 @@ class Subtask:
         """Source vertices: read a range of this subtask's split."""
         assert isinstance(self.head, SourceOperator)
         self.head.read_split(self.subtask, self.vertex.parallelism, start, stop)
+
+    def read_partitions(self, task: SourceTask) -> Iterator[None]:
+        """Source vertices: read ranges of this subtask's partitions."""
+        assert isinstance(self.head, PartitionedSourceOperator)
+        if task.pending is not None:
+            self.head.note_lags(task.lags, task.pending)
+        return self.head.read_partitions(task.ranges or ())
 
     def receive_values(self, values: list[Any]) -> None:
         """Source vertices: take values that Spark has read."""

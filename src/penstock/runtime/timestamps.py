@@ -20,15 +20,34 @@ if TYPE_CHECKING:
     from penstock.runtime.operators.operator import StreamOperator
 
 
+class EventTime:
+    """Where watermarks and idleness go: straight to the operator's output."""
+
+    def __init__(self, operator: StreamOperator) -> None:
+        self._operator = operator
+
+    def advance(self, watermark: int) -> None:
+        """Event time has got this far."""
+        self._operator.watermark = watermark
+        self._operator.output.emit_watermark(watermark)
+
+    def mark(self, is_idle: bool) -> None:
+        """The input has become idle or active."""
+        self._operator.output.emit_status(is_idle)
+
+
 class WatermarkSource:
     """Assigns timestamps to blocks and emits watermarks between them.
 
     What lasts over batches (`snapshot`): the generator, the last watermark, and when a record was last seen.
     """
 
-    def __init__(self, strategy: WatermarkStrategy, operator: StreamOperator) -> None:
+    def __init__(
+        self, strategy: WatermarkStrategy, operator: StreamOperator, event_time: EventTime | None = None
+    ) -> None:
         self._strategy = strategy
         self._operator = operator
+        self._event_time = event_time or EventTime(operator)
         self._assign = strategy.timestamp_assigner
         self._idle_timeout_ms = strategy.idle_timeout_ms
         self._pending = 0
@@ -51,6 +70,10 @@ class WatermarkSource:
         self._takes_blocks = hasattr(self._generator, "on_block")
         self._pending = 0
         self.had_data = False
+
+    def told(self) -> tuple[int, bool]:
+        """The last watermark, and whether the input is idle."""
+        return self._last, self._is_idle
 
     def snapshot(self) -> Any:
         """State for the next batch; the watermark comes first, see `slowest`."""
@@ -164,13 +187,12 @@ class WatermarkSource:
         if watermark > self._last:
             self._mark(False)
             self._last = watermark
-            self._operator.watermark = watermark
-            self._operator.output.emit_watermark(watermark)
+            self._event_time.advance(watermark)
 
     def _mark(self, is_idle: bool) -> None:
         if is_idle != self._is_idle:
             self._is_idle = is_idle
-            self._operator.output.emit_status(is_idle)
+            self._event_time.mark(is_idle)
 
     def _mark_active(self) -> None:
         self.had_data = True

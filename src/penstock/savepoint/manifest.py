@@ -60,7 +60,8 @@ class OperatorRecord:
 class Manifest:
     """The contents of a savepoint, or of a checkpoint that is used as one.
 
-    `positions` are those of Penstock's own sources by operator uid; `frames` has, for each source that Spark reads, the
+    `positions` are those of Penstock's own sources by operator uid, `partitions` and `stops` those of sources that read
+    named partitions, see `penstock.runtime.intake`; `frames` has, for each source that Spark reads, the
     offsets that Spark logged. `files` go by their path in the savepoint.
     """
 
@@ -73,6 +74,12 @@ class Manifest:
     positions: dict[str, list[int]]
     frames: dict[str, list[str | None]]
     files: dict[str, FileRecord] = field(default_factory=dict)
+    partitions: dict[str, dict[str, int]] = field(default_factory=dict)
+    stops: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def offset(self) -> dict[str, Any]:
+        """Where Penstock's own sources stood, as `penstock.runtime.intake` has it."""
+        return {"positions": self.positions, "partitions": self.partitions, "stops": self.stops}
 
     def to_json(self) -> str:
         """As text."""

@@ -5,7 +5,7 @@ Owns the refusals, in one sentence each; restoring itself is `penstock.savepoint
 
 from __future__ import annotations
 
-from penstock.connectors.source import SplitSource
+from penstock.connectors.source import PartitionedSource, SplitSource
 from penstock.errors import CheckpointError
 from penstock.graph.plan import ChainedOperator, JobPlan
 from penstock.runtime.operators import SourceOperator
@@ -36,7 +36,8 @@ def _claims(origin: Origin, uid: str, record: OperatorRecord) -> list[str]:
     """What an operator that is gone would lose."""
     states = [*(origin.states_of(uid) if record.is_bound else ()), *record.operator_states]
     claims = [f"state {', '.join(map(repr, sorted(states)))}"] if states else []
-    if uid in origin.manifest.positions or uid in origin.manifest.frames:
+    manifest = origin.manifest
+    if uid in manifest.positions or uid in manifest.partitions or uid in manifest.frames:
         claims.append("positions of a source")
     if record.output:
         claims.append("output that is not published yet")
@@ -46,15 +47,17 @@ def _claims(origin: Origin, uid: str, record: OperatorRecord) -> list[str]:
 def _check_owner(origin: Origin, uid: str, record: OperatorRecord, chained: ChainedOperator) -> None:
     operator = chained.operator
     who = f"operator {chained.name!r} (uid {uid!r})"
-    is_source, is_split = isinstance(operator, SourceOperator), False
-    if isinstance(operator, SourceOperator):
-        is_split = isinstance(operator.source, SplitSource)
+    source = operator.source if isinstance(operator, SourceOperator) else None
     manifest = origin.manifest
-    if uid in manifest.positions and not is_split:
+    if uid in manifest.positions and not isinstance(source, SplitSource):
         raise CheckpointError(
             f"{who} was a source that Penstock reads itself in {origin.place}, now it is none: give it another uid"
         )
-    if uid in manifest.frames and (not is_source or is_split):
+    if uid in manifest.partitions and not isinstance(source, PartitionedSource):
+        raise CheckpointError(
+            f"{who} was a source of partitions in {origin.place}, now it is none: give it another uid"
+        )
+    if uid in manifest.frames and (source is None or isinstance(source, (SplitSource, PartitionedSource))):
         raise CheckpointError(
             f"{who} was a source that Spark reads in {origin.place}, now it is none: give it another uid"
         )

@@ -17,11 +17,11 @@ from penstock.common.constants import MIN_WATERMARK
 from penstock.connectors.sink import SinkContext
 from penstock.errors import CheckpointError
 from penstock.graph.plan import ChainedOperator, JobPlan, Vertex
-from penstock.runtime.intake import Offset
-from penstock.runtime.operators import SinkOperator
+from penstock.runtime.operators import PartitionedSourceOperator, SinkOperator
 from penstock.runtime.operators.watermark import TimingOperator
 from penstock.runtime.report import SubtaskEntry
 from penstock.runtime.rows import dumps
+from penstock.runtime.source_tasks import Offset
 from penstock.runtime.timestamps import active_again
 from penstock.runtime.valve import restored_valves
 from penstock.savepoint.origin import Origin
@@ -173,6 +173,9 @@ class Restoration:
     def _dealt_out(self, chained: ChainedOperator, count: int) -> list[Any]:
         record, operator = self._known[chained.uid], chained.operator
         snapshots = self._origin.snapshots(chained.uid)
+        if isinstance(operator, PartitionedSourceOperator):
+            partitions = self._origin.manifest.partitions.get(chained.uid, {})
+            return operator.restored_states(snapshots, partitions, count)
         if isinstance(operator, SinkOperator):
             own = operator.sink.restored_states([own_part(each) for each in snapshots], count)
         elif isinstance(operator, TimingOperator):

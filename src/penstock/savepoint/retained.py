@@ -42,8 +42,8 @@ class CheckpointOrigin(Origin):
             for index, operator in enumerate(vertex["operators"]):
                 self._vertex_of[operator["uid"]] = vertex["uid"], index, count
                 records[operator["uid"]] = self._record(operator, vertex["max_parallelism"], is_bound=is_bound)
-        positions = seal.offset.get("positions", {})
-        self.manifest = Manifest(job_name, job_id, seal.version, 0, "", records, positions, seal.frames)
+        stood = {part: seal.offset.get(part, {}) for part in ("positions", "partitions", "stops")}
+        self.manifest = Manifest(job_name, job_id, seal.version, 0, "", records, frames=seal.frames, **stood)
 
     @classmethod
     def newest(cls, uri: str) -> CheckpointOrigin:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         StreamRecord,
     )
     from penstock.testing.in_process import InjectedCrash, InProcessJobClient, InProcessOptions
+    from penstock.testing.partitions import ScriptedPartitions
     from penstock.testing.players import play_in_process, play_together, play_with_seed
     from penstock.testing.script import Clock, Cut, Element, Fail, Idle, Pause, ScriptedFailure, ScriptedSource
     from penstock.testing.transcripts import End, Input, Left, On, Step, Transcript, TranscriptMismatch
@@ -57,6 +58,7 @@ __all__ = [
     "Pause",
     "ProcessHarness",
     "ScriptedFailure",
+    "ScriptedPartitions",
     "ScriptedSource",
     "Step",
     "StreamRecord",
@@ -82,6 +84,7 @@ _NAMES_BY_MODULE = {
         "StreamRecord",
     ),
     "in_process": ("InProcessJobClient", "InProcessOptions", "InjectedCrash"),
+    "partitions": ("ScriptedPartitions",),
     "players": ("play_in_process", "play_together", "play_with_seed"),
     "script": ("Clock", "Cut", "Element", "Fail", "Idle", "Pause", "ScriptedFailure", "ScriptedSource"),
     "transcripts": ("End", "Input", "Left", "On", "Step", "Transcript", "TranscriptMismatch"),

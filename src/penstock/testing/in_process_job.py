@@ -32,9 +32,10 @@ from penstock.runtime import rows
 from penstock.runtime.admission import admit
 from penstock.runtime.batch_run import is_due, source_rows, vertex_rows
 from penstock.runtime.failure import OperatorFailure
-from penstock.runtime.intake import Offset, SourceList, Wish
+from penstock.runtime.intake import SourceList, Wish, source_operator
 from penstock.runtime.report import SubtaskEntry
 from penstock.runtime.rows import ExchangeRow
+from penstock.runtime.source_tasks import Offset
 from penstock.runtime.subtask import Subtask, TaskSettings
 from penstock.savepoint import CheckpointOrigin, Origin, Restoration, begin_savepoint, finish_savepoint
 from penstock.savepoint.restoring import RestoreOrder, restore_state
@@ -43,9 +44,9 @@ from penstock.savepoint.writing import savepoint_place, write_part
 from penstock.state.backends import BACKENDS, DEFAULT_BACKEND
 from penstock.state.versions import StateVersion, SubtaskState
 from penstock.testing.clock import ManualClock
+from penstock.testing.cuts import cut_at_random
 from penstock.testing.in_process_sinks import InProcessSinks
 
-_LARGEST_CUT = 7
 # How far time may run ahead while nothing can be read: longer than any pause that a test needs.
 _PATIENCE_MS = 3_600_000
 _STATE = ("memory", *BACKENDS)
@@ -159,6 +160,7 @@ class InProcessJob:
             made_or_abandoned(self.directory, lambda: self._take_over(origin))
         self._wish = Wish()
         self._subtasks: dict[tuple[int, int], Subtask] = {}
+        self._committer = VersionCommitter(self.plan, self.directory)
         self._start_process()
 
     # ---- savepoints ----
@@ -170,7 +172,7 @@ class InProcessJob:
             return restore_state(order, declared_kinds(partial(self._new_subtask, order.vertex_id, order.subtask)))
 
         restoration = Restoration(origin, self.plan, self.directory)
-        offset = self._sources.resumed_offset(origin.manifest.positions)
+        offset = self._sources.resumed_offset(origin.manifest.offset())
         self.directory.write_seal(
             restoration.first_seal(self.job_id, lambda orders: [restore(order) for order in orders], offset)
         )
@@ -208,6 +210,7 @@ class InProcessJob:
     def _begin_process(self) -> None:
         """What a process begins with: nothing but the checkpoint directory."""
         self.directory.take_over(with_spark=False)
+        self._committer.close()
         self._committer = VersionCommitter(self.plan, self.directory)
         self._subtasks.clear()
         sealed = self.directory.sealed_versions()
@@ -289,10 +292,10 @@ class InProcessJob:
             pass
 
     def _refuse_endless(self) -> None:
-        for known in self._sources.splits.values():
-            if not known.source.is_bounded() and not self._wish.is_draining:
+        for vertex in self.plan.sources():
+            if not source_operator(vertex).source.is_bounded() and not self._wish.is_draining:
                 raise GraphError(
-                    f"{self.plan.vertex(known.vertex).name!r} never ends, so the job would run for ever: use a bounded "
+                    f"{vertex.name!r} never ends, so the job would run for ever: use a bounded "
                     "source, or execute_async() and then run_batch() and stop() of the client"
                 )
 
@@ -338,6 +341,8 @@ class InProcessJob:
         try:
             self._close_functions()
         finally:
+            self._committer.close()
+            self._sources.close()
             if status is JobStatus.CANCELED and self.settings.deletes_when_cancelled:
                 self.directory.discard()
             self._remove_scratch()
@@ -404,12 +409,7 @@ class InProcessJob:
         """With a seed, take less than there is."""
         if self._random is None or end["draining"]:
             return end
-        chance = self._random
-        cut = {
-            vertex: [min(stop, start + chance.randint(0, _LARGEST_CUT)) for start, stop in zip(old, new, strict=True)]
-            for (vertex, new), old in zip(end["positions"].items(), self._offset["positions"].values(), strict=True)
-        }
-        shorter = {**end, "positions": cut}
+        shorter = cut_at_random(self._offset, end, self._random)
         return shorter if shorter != self._offset else end
 
     def _run_levels(self, host: _Host, start: Offset, end: Offset) -> list[ExchangeRow]:

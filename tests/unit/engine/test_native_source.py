@@ -18,7 +18,8 @@ from penstock.connectors.source import SplitSource
 from penstock.engine.spark import control as control_module
 from penstock.engine.spark.control import Control, ControlReader
 from penstock.engine.spark.native_source import PenstockReader
-from penstock.runtime.intake import FrameVertex, SourceList, SourceTask, SplitVertex, Wish, grouped
+from penstock.runtime.intake import FrameVertex, SourceList, SplitVertex, Wish, grouped
+from penstock.runtime.source_tasks import SourceTask
 
 LIMIT = ReadAllAvailable()
 
@@ -70,7 +71,7 @@ class Sources:
         start, self.offset = self.offset, end
         groups = [pickle.loads(part.value) for part in self.reader.partitions(start, end)] if start != end else []
         # A batch without anything to do is still a batch.
-        return [() if not group else dataclasses.astuple(task) for group in groups for task in group or [None]]  # type: ignore[misc]
+        return [() if not group else dataclasses.astuple(task)[:5] for group in groups for task in group or [None]]  # type: ignore[misc]
 
 
 def collection(size: int) -> SplitVertex:

@@ -26,8 +26,8 @@ from penstock.engine.spark.rows_arrow import from_batch
 from penstock.engine.spark.statistics import JobStatistics
 from penstock.errors import CheckpointError
 from penstock.graph.plan import JobPlan
-from penstock.runtime.intake import Offset
 from penstock.runtime.report import Report
+from penstock.runtime.source_tasks import Offset
 
 
 class BatchCommitter:
@@ -92,6 +92,10 @@ class BatchCommitter:
             yield self._previous or self._version_before()
         finally:
             self._lock.release()
+
+    def close(self) -> None:
+        """Let go of connections; the query must have stopped."""
+        self._versions.close()
 
     def stop(self) -> None:
         """Let no batch become final any more; to be called between batches."""

@@ -235,6 +235,7 @@ class SparkJob:
             # A query that is stopped from outside leaves an error of its own in the committer, which explains nothing.
             raise (error if isinstance(error, CheckpointError) else committer.error or error) from None
         finally:
+            committer.close()
             control.remove()
 
     def _watch(self, query: StreamingQuery, committer: BatchCommitter, control: Control) -> None:

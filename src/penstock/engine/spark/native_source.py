@@ -19,7 +19,8 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from penstock.engine.spark.control import ControlReader
-from penstock.runtime.intake import Offset, SourceList, grouped
+from penstock.runtime.intake import SourceList, grouped
+from penstock.runtime.source_tasks import Offset
 
 NAME = "penstock"
 _SCHEMA = pa.schema([("info", pa.binary())])
@@ -90,5 +91,7 @@ class PenstockReader(DataSourceStreamReader):
 
     def stop(self) -> None:
         """The query has ended: Spark has closed the connection, which its runner would report as an error."""
+        if self._sources is not None:
+            self._sources.close()
         if isinstance(sys.exc_info()[1], (EOFError, ConnectionError)):
             os._exit(0)

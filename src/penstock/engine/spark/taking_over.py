@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 
 from pyarrow import fs
 from pyspark.sql import SparkSession
@@ -49,7 +50,7 @@ class TakingOver:
         """
         forget_all(self._directory)
         frames = self._frames()
-        offset = sources.resumed_offset(self._origin.manifest.positions)
+        offset = sources.resumed_offset(self._origin.manifest.offset())
         restoration = Restoration(self._origin, self._plan, self._directory)
         seal = restoration.first_seal(
             shipped.settings.job_id,
@@ -61,7 +62,8 @@ class TakingOver:
         offsets = [each for offsets in frames.values() for each in offsets]
         write_beginning(self._directory, [json.dumps(offset), *offsets])
         self._directory.write_seal(seal)
-        VersionCommitter(self._plan, self._directory, Workers(self._session)).publish_again(seal)
+        with closing(VersionCommitter(self._plan, self._directory, Workers(self._session))) as committer:
+            committer.publish_again(seal)
         commit_beginning(self._directory)
 
     def _frames(self) -> Frames:

@@ -17,9 +17,9 @@ from penstock.engine.spark.rows_arrow import from_batch, in_batches
 from penstock.engine.spark.shipping import ShippedPlan, clock_of, forget, subtask_of
 from penstock.errors import CheckpointError
 from penstock.runtime.batch_run import frame_rows, is_due, source_rows, vertex_rows
-from penstock.runtime.intake import SourceTask
 from penstock.runtime.report import SubtaskEntry
 from penstock.runtime.rows import ExchangeRow
+from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.subtask import Subtask
 from penstock.state.versions import SubtaskState
 

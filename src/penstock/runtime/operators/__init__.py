@@ -12,6 +12,7 @@ from penstock.runtime.operators.co_functions import (
 )
 from penstock.runtime.operators.interval_join import IntervalJoinOperator
 from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.operators.partitioned_source import PartitionedSourceOperator, create_source_operator
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import DriverSinkOperator, SinkOperator
@@ -36,6 +37,7 @@ __all__ = [
     "KeyedProcessOperator",
     "LocalWindowAggregation",
     "MapOperator",
+    "PartitionedSourceOperator",
     "ProcessOperator",
     "ReduceOperator",
     "SinkOperator",
@@ -43,4 +45,5 @@ __all__ = [
     "StreamOperator",
     "WatermarkOperator",
     "WindowOperator",
+    "create_source_operator",
 ]

@@ -1,0 +1,26 @@
+"""Where a random batch ends: somewhere between two offsets; owns the choice, not the run."""
+
+from __future__ import annotations
+
+import random
+
+from penstock.runtime.source_tasks import Offset
+
+_LARGEST_CUT = 7
+
+
+def cut_at_random(start: Offset, end: Offset, chance: random.Random) -> Offset:
+    """An offset on the way from one to the other: each split and partition goes some steps at most."""
+
+    def some(first: int, last: int) -> int:
+        return min(last, first + chance.randint(0, _LARGEST_CUT))
+
+    positions = {
+        uid: [some(first, last) for first, last in zip(start["positions"][uid], each, strict=True)]
+        for uid, each in end["positions"].items()
+    }
+    partitions = {
+        uid: {name: some(start["partitions"].get(uid, {}).get(name, last), last) for name, last in each.items()}
+        for uid, each in end["partitions"].items()
+    }
+    return {**end, "positions": positions, "partitions": partitions}
