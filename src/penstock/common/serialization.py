@@ -35,6 +35,10 @@ class DeserializationSchema(ABC):
     def deserialize(self, message: bytes) -> Any:
         """Return the value of the bytes; None leaves the record out."""
 
+    def deserialize_many(self, messages: list[bytes]) -> list[Any]:
+        """Return the values of many messages, in order; to be written anew where that is quicker than one by one."""
+        return [self.deserialize(message) for message in messages]
+
     @abstractmethod
     def get_produced_type(self) -> TypeInformation:
         """Return the type of the values."""
@@ -56,6 +60,11 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
         """Return the bytes as text."""
         return message.decode(self._charset)
 
+    def deserialize_many(self, messages: list[bytes]) -> list[Any]:
+        """Return the texts."""
+        charset = self._charset
+        return [message.decode(charset) for message in messages]
+
     def get_produced_type(self) -> TypeInformation:
         """Return `Types.STRING()`."""
         return Types.STRING()
@@ -73,6 +82,10 @@ class ByteArraySchema(SerializationSchema, DeserializationSchema):
     def deserialize(self, message: bytes) -> bytes:
         """Return the bytes."""
         return message
+
+    def deserialize_many(self, messages: list[bytes]) -> list[Any]:
+        """Return the messages."""
+        return messages
 
     def get_produced_type(self) -> TypeInformation:
         """Return the type of bytes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.connectors.kafka_decoding import KafkaRecord, KafkaRecordDeserializationSchema
 from penstock.datastream.connectors.kafka_sink import (
     KafkaPartitioner,
     KafkaProducerRecord,
@@ -11,13 +12,27 @@ from penstock.datastream.connectors.kafka_sink import (
     KafkaSinkBuilder,
     KafkaTopicSelector,
 )
+from penstock.datastream.connectors.kafka_source import (
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaSource,
+    KafkaSourceBuilder,
+    KafkaTopicPartition,
+)
 
 __all__ = [
+    "KafkaOffsetResetStrategy",
+    "KafkaOffsetsInitializer",
     "KafkaPartitioner",
     "KafkaProducerRecord",
+    "KafkaRecord",
+    "KafkaRecordDeserializationSchema",
     "KafkaRecordSerializationSchema",
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaSink",
     "KafkaSinkBuilder",
+    "KafkaSource",
+    "KafkaSourceBuilder",
+    "KafkaTopicPartition",
     "KafkaTopicSelector",
 ]

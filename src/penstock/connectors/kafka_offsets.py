@@ -1,0 +1,148 @@
+"""Where reading a Kafka partition begins or stops: the choice as data, and its answer from a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from penstock.connectors.kafka_client import (
+    KafkaAccess,
+    KafkaSourceError,
+    answered,
+    kafka,
+    partition_name,
+    topic_partitions,
+)
+
+Reset = Literal["earliest", "latest", "none"]
+
+
+@dataclass(frozen=True)
+class OffsetChoice:
+    """How to find an offset for each partition; `reset` where there is none, or none that exists.
+
+    `offsets` go by the names of partitions.
+    """
+
+    kind: Literal["earliest", "latest", "committed", "timestamp", "offsets"]
+    reset: Reset = "earliest"
+    timestamp: int = 0
+    offsets: Mapping[str, int] = field(default_factory=dict)
+
+
+EARLIEST = OffsetChoice("earliest")
+
+
+class OffsetBook:
+    """Asks a cluster for offsets."""
+
+    def __init__(self, access: KafkaAccess, who: str) -> None:
+        self._access = access
+        self._who = who
+        self._admin = access.admin(who, "offsets")
+        self._consumer: Any = None
+
+    def earliest(self, names: Iterable[str]) -> dict[str, int]:
+        """The first offset that is still there."""
+        return self._listed(names, "earliest")
+
+    def ends(self, names: Iterable[str]) -> dict[str, int]:
+        """The offset behind the last record that may be read."""
+        return self._listed(names, "latest")
+
+    def ends_now(self, names: Iterable[str]) -> dict[str, int | None]:
+        """The same asked once, without patience: None where no answer came."""
+        library = kafka()
+        found: dict[str, int | None] = {}
+        for name, future in self._asked(names, "latest", self._access.timeout).items():
+            try:
+                found[name] = future.result().offset
+            except library.KafkaException:
+                found[name] = None
+        return found
+
+    def resolve(self, choice: OffsetChoice, names: list[str]) -> dict[str, int]:
+        """The offset of each partition that a choice means now."""
+        if not names:
+            return {}
+        if choice.kind == "earliest":
+            return self.earliest(names)
+        if choice.kind == "latest":
+            return self.ends(names)
+        if choice.kind == "timestamp":
+            return self._at_time(choice.timestamp, names)
+        given = choice.offsets if choice.kind == "offsets" else self._committed(names)
+        return self._existing(given, choice, names)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.close()
+
+    def consumer(self) -> Any:
+        """The consumer that the group's offsets and topics are asked through."""
+        if self._consumer is None:
+            self._consumer = self._access.consumer(self._who, "enumerator")
+        return self._consumer
+
+    def _existing(self, given: Mapping[str, int], choice: OffsetChoice, names: list[str]) -> dict[str, int]:
+        first, last = self.earliest(names), self.ends(names)
+        found: dict[str, int] = {}
+        for name in names:
+            offset = given.get(name)
+            if offset is None or not first[name] <= offset <= last[name]:
+                if choice.reset == "none":
+                    had = "no offset" if offset is None else f"offset {offset}, but has {first[name]}..{last[name]}"
+                    kind = "the consumer group has" if choice.kind == "committed" else "the given offsets have"
+                    raise KafkaSourceError(
+                        f"{self._who} cannot start: {kind} {had} for partition {name}, and the reset strategy is NONE; "
+                        "choose EARLIEST or LATEST, or offsets that exist"
+                    )
+                offset = first[name] if choice.reset == "earliest" else last[name]
+            found[name] = offset
+        return found
+
+    def _committed(self, names: list[str]) -> dict[str, int]:
+        partitions = answered(
+            lambda left: self.consumer().committed(topic_partitions(names), timeout=left),
+            self._access,
+            self._who,
+            f"read the offsets of consumer group {self._access.group_id!r}",
+        )
+        return {partition_name(each.topic, each.partition): each.offset for each in partitions if each.offset >= 0}
+
+    def _at_time(self, timestamp: int, names: list[str]) -> dict[str, int]:
+        wanted = topic_partitions(names)
+        for each in wanted:
+            each.offset = timestamp
+        answers = answered(
+            lambda left: self.consumer().offsets_for_times(wanted, timeout=left),
+            self._access,
+            self._who,
+            "find offsets by timestamp",
+        )
+        found = {partition_name(each.topic, each.partition): each.offset for each in answers}
+        later = self.ends([name for name, offset in found.items() if offset < 0])
+        return {**found, **later}
+
+    def _listed(self, names: Iterable[str], which: str) -> dict[str, int]:
+        wanted = list(names)
+        if not wanted:
+            return {}
+
+        def ask(left: float) -> dict[str, int]:
+            return {name: future.result().offset for name, future in self._asked(wanted, which, left).items()}
+
+        return answered(ask, self._access, self._who, f"find the {which} offsets of its partitions")
+
+    def _asked(self, names: Iterable[str], which: str, seconds: float) -> dict[str, Any]:
+        library = kafka()
+        specs, levels = library.admin.OffsetSpec, library.IsolationLevel
+        spec = specs.earliest() if which == "earliest" else specs.latest()
+        level = levels.READ_COMMITTED if self._access.is_read_committed else levels.READ_UNCOMMITTED
+        futures = self._admin.list_offsets(
+            {each: spec for each in topic_partitions(names)}, isolation_level=level, request_timeout=seconds
+        )
+        return {partition_name(each.topic, each.partition): future for each, future in futures.items()}
