@@ -20,6 +20,7 @@ from penstock.runtime import rows
 from penstock.runtime.operators import SourceOperator, StreamOperator
 from penstock.runtime.report import Report, SubtaskEntry
 from penstock.runtime.rows import ExchangeRow, Timestamps
+from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.subtask import Subtask, TaskSettings
 from penstock.state.versions import SubtaskState
 
@@ -114,6 +115,11 @@ class Rig:
     def read(self, start: int, stop: int) -> None:
         """Source vertices: read positions of the split."""
         self._running().read_split(start, stop)
+
+    def read_partitions(self, task: SourceTask) -> None:
+        """Source vertices: read ranges of partitions."""
+        for _ in self._running().read_partitions(task):
+            pass
 
     def end_source(self) -> None:
         self._running().end_source()
