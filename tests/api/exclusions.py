@@ -9,6 +9,7 @@ DATASTREAM = "pyflink.datastream"
 FUNCTIONS = f"{DATASTREAM}.functions"
 STREAMS = f"{DATASTREAM}.data_stream"
 CONNECTORS = f"{DATASTREAM}.connectors"
+KAFKA = f"{CONNECTORS}.kafka"
 FILES = f"{CONNECTORS}.file_system"
 FORMATS = f"{DATASTREAM}.formats"
 TYPES = "pyflink.common.typeinfo"
@@ -29,7 +30,16 @@ MISSING: dict[str, set[str]] = {
         f"{CONNECTORS}.dynamic_kafka",
         f"{CONNECTORS}.hybrid_source",
         f"{CONNECTORS}.jdbc",
-        f"{CONNECTORS}.kafka",
+        *(
+            f"{KAFKA}:{name}"
+            for name in (
+                "KafkaRecordSerializationSchema",
+                "KafkaRecordSerializationSchemaBuilder",
+                "KafkaSink",
+                "KafkaSinkBuilder",
+                "KafkaTopicSelector",
+            )
+        ),
         f"{FORMATS}.avro",
         *(
             f"{FORMATS}.csv:CsvSchemaBuilder.{name}"
@@ -67,6 +77,18 @@ MISSING: dict[str, set[str]] = {
         f"{CONNECTORS}.rabbitmq",
     },
     "superseded by FileSink in Flink itself": {f"{FILES}:StreamingFileSink"},
+    "superseded by KafkaSource and KafkaSink in Flink itself": {
+        *(
+            f"{KAFKA}:{name}"
+            for name in (
+                "FlinkKafkaConsumer",
+                "FlinkKafkaConsumerBase",
+                "FlinkKafkaProducer",
+                "FlinkKafkaProducerBase",
+                "Semantic",
+            )
+        ),
+    },
     "Spark lists files and makes splits": {
         f"{FILES}:FileEnumeratorProvider",
         f"{FILES}:FileSourceBuilder.set_file_enumerator",
@@ -127,6 +149,8 @@ SIGNATURES: dict[str, set[str]] = {
     "made by the library, never by a user": {
         f"{DATASTREAM}.stream_execution_environment:StreamExecutionEnvironment.__init__",
         f"{FILES}:FileSink.__init__",
+        f"{KAFKA}:KafkaOffsetsInitializer.__init__",
+        f"{KAFKA}:KafkaSource.__init__",
         f"{FORMATS}.csv:CsvSchema.__init__",
         f"{STREAMS}:BroadcastConnectedStream.__init__",
         f"{STREAMS}:CloseableIterator.__init__",
