@@ -40,7 +40,11 @@ MISSING: dict[str, set[str]] = {
                 "KafkaTopicSelector",
             )
         ),
-        f"{FORMATS}.avro",
+        f"{FORMATS}.avro:AvroBulkWriters",
+        f"{FORMATS}.avro:AvroInputFormat",
+        f"{FORMATS}.avro:AvroRowSerializationSchema",
+        f"{FORMATS}.avro:AvroSchema",
+        f"{FORMATS}.avro:GenericRecordAvroTypeInfo",
         *(
             f"{FORMATS}.csv:CsvSchemaBuilder.{name}"
             for name in (
@@ -54,9 +58,8 @@ MISSING: dict[str, set[str]] = {
                 "set_strict_headers",
             )
         ),
-        f"{FORMATS}.csv:CsvRowDeserializationSchema",
         f"{FORMATS}.csv:CsvRowSerializationSchema",
-        f"{FORMATS}.json",
+        f"{FORMATS}.json:JsonRowSerializationSchema",
         f"{FORMATS}.orc",
         f"{FORMATS}.parquet:AvroParquetReaders",
         f"{FORMATS}.parquet:AvroParquetWriters",
@@ -149,8 +152,6 @@ SIGNATURES: dict[str, set[str]] = {
     "made by the library, never by a user": {
         f"{DATASTREAM}.stream_execution_environment:StreamExecutionEnvironment.__init__",
         f"{FILES}:FileSink.__init__",
-        f"{KAFKA}:KafkaOffsetsInitializer.__init__",
-        f"{KAFKA}:KafkaSource.__init__",
         f"{FORMATS}.csv:CsvSchema.__init__",
         f"{STREAMS}:BroadcastConnectedStream.__init__",
         f"{STREAMS}:CloseableIterator.__init__",

@@ -21,6 +21,7 @@ _RESET = "auto.offset.reset"
 _OWN = frozenset({DISCOVERY_INTERVAL, COMMIT_OFFSETS, CLIENT_ID_PREFIX, TIMEOUT, _RESET, "register.consumer.metrics"})
 _DEFAULTS = {DISCOVERY_INTERVAL: "300000", COMMIT_OFFSETS: "true", TIMEOUT: "30000"}
 _CONSUMER_DEFAULTS = {
+    "log_level": "2",  # connections that are lost and found again are no news; what matters is raised
     "isolation.level": "read_uncommitted",  # Kafka's own default in Java; librdkafka has another
     "queued.max.messages.kbytes": "16384",
     "fetch.queue.backoff.ms": "5",
@@ -37,7 +38,7 @@ _CONSUMER_MUST = {
 # What a client that is no consumer knows too.
 _COMMON = (
     *("bootstrap.servers", "security.", "sasl.", "ssl.", "socket.", "client.", "metadata.", "topic.metadata."),
-    *("reconnect.", "retry.", "broker.", "api.version.", "connections.", "enable.sasl.", "enable.ssl.", "debug"),
+    *("reconnect.", "retry.", "broker.", "api.version.", "connections.", "enable.sasl.", "enable.ssl.", "debug", "log"),
 )
 _RETRY_SECONDS = 0.1
 

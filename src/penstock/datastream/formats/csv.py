@@ -9,9 +9,10 @@ from penstock.common.typeinfo import Types
 from penstock.connectors.file_formats import CsvFormat
 from penstock.connectors.file_source import FileReading
 from penstock.datastream.connectors.file_system import StreamFormat
+from penstock.datastream.formats.csv_reading import CsvRowDeserializationSchema
 from penstock.errors import ConfigurationError
 
-__all__ = ["CsvBulkWriters", "CsvReaderFormat", "CsvSchema", "CsvSchemaBuilder"]
+__all__ = ["CsvBulkWriters", "CsvReaderFormat", "CsvRowDeserializationSchema", "CsvSchema", "CsvSchemaBuilder"]
 
 _WRITER_OPTIONS = frozenset({"sep", "header"})
 

@@ -1,0 +1,7 @@
+"""PyFlink's module for JSON: gives the schemas their path."""
+
+from __future__ import annotations
+
+from penstock.datastream.formats.json_reading import JsonRowDeserializationSchema
+
+__all__ = ["JsonRowDeserializationSchema"]
