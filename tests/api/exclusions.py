@@ -30,16 +30,6 @@ MISSING: dict[str, set[str]] = {
         f"{CONNECTORS}.dynamic_kafka",
         f"{CONNECTORS}.hybrid_source",
         f"{CONNECTORS}.jdbc",
-        *(
-            f"{KAFKA}:{name}"
-            for name in (
-                "KafkaRecordSerializationSchema",
-                "KafkaRecordSerializationSchemaBuilder",
-                "KafkaSink",
-                "KafkaSinkBuilder",
-                "KafkaTopicSelector",
-            )
-        ),
         f"{FORMATS}.avro:AvroBulkWriters",
         f"{FORMATS}.avro:AvroInputFormat",
         f"{FORMATS}.avro:AvroRowSerializationSchema",
@@ -107,6 +97,7 @@ MISSING: dict[str, set[str]] = {
         f"{DATASTREAM}.stream_execution_environment:StreamExecutionEnvironment.create_input",
         f"{DATASTREAM}.utils",
         f"{FILES}:FileSink.get_transformer",
+        f"{KAFKA}:KafkaSink.get_transformer",
         f"{FUNCTIONS}:JavaFunctionWrapper",
         "pyflink.common.execution_config:ExecutionConfig.get_default_kryo_serializer_classes",
         "pyflink.common.execution_config:ExecutionConfig.get_registered_kryo_types",
@@ -152,6 +143,8 @@ SIGNATURES: dict[str, set[str]] = {
     "made by the library, never by a user": {
         f"{DATASTREAM}.stream_execution_environment:StreamExecutionEnvironment.__init__",
         f"{FILES}:FileSink.__init__",
+        f"{KAFKA}:KafkaRecordSerializationSchema.__init__",
+        f"{KAFKA}:KafkaSink.__init__",
         f"{FORMATS}.csv:CsvSchema.__init__",
         f"{STREAMS}:BroadcastConnectedStream.__init__",
         f"{STREAMS}:CloseableIterator.__init__",

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock.graph.settings import JobSettings
-from penstock.runtime.intake import Offset, SourceList
+from penstock.runtime.intake import SourceList
 from penstock.runtime.pacing import BatchCost, PaceSettings, Pacing
 from penstock.runtime.report import Report
+from penstock.runtime.source_tasks import Offset
 
 _KEPT = 0.8
 
@@ -37,7 +38,7 @@ class Backpressure:
     """The pace of one job's sources that Penstock reads itself."""
 
     def __init__(self, sources: SourceList, settings: JobSettings) -> None:
-        self.uids = tuple(sources.splits)
+        self.uids = (*sources.splits, *sources.partitioned)
         self._sources = sources
         self._pacing = Pacing(
             PaceSettings(
@@ -56,7 +57,8 @@ class Backpressure:
         An empty `start` is the beginning of the job.
         """
         start = start or self._sources.first_offset()
-        figures = [report.metrics[uid] for report in reports for uid in report.metrics if uid in self._sources.splits]
+        told = [(uid, report.metrics[uid]) for report in reports for uid in report.metrics if uid in self.uids]
+        figures = [each for _, each in told]
         was_limited = self._sources.is_limited(start, end, self.pace.limit)
         records = sum(each["records_in"] for each in figures)
         size = sum(each.get("bytes_in", 0.0) for each in figures)
@@ -64,6 +66,12 @@ class Backpressure:
         self._limited_seconds = self._limited_seconds * _KEPT + (seconds if was_limited else 0.0)
         self._all_seconds = self._all_seconds * _KEPT + seconds
         share = self._limited_seconds / self._all_seconds if self._all_seconds else 0.0
-        backlog = self._sources.backlog(end)
+        backlog = _known_backlog(self._sources.backlog(end), told)
         self.pace = Pace(self._pacing.limit, int(seconds * 1000), was_limited, share, backlog)
         return self.pace
+
+
+def _known_backlog(of_splits: int | None, told: list[tuple[str, dict[str, float]]]) -> int | None:
+    """With what sources of partitions have left behind them: every subtask of one tells it for the whole source."""
+    pending = {uid: int(each["pending_records"]) for uid, each in told if "pending_records" in each}
+    return of_splits if not pending else (of_splits or 0) + sum(pending.values())
