@@ -40,6 +40,7 @@ def run_cell(folder: Path, cell: Cell) -> None:
     check(cell, first, run_and_see_it_die if cell.stop == SIGKILL else resuming.run, resuming.run)
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("cell", CHOSEN, ids=str)
 def test_chosen_cells(tmp_path: Path, cell: Cell) -> None:
