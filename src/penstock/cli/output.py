@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import typer
-from rich.console import Console, OverflowMethod
+from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +16,8 @@ from rich.text import Text
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 
 NOTHING = "-"
+_GAP = "  "
+_CUT_TO = 20
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 
 
@@ -37,6 +39,7 @@ class Columns:
         """Write the table to standard output."""
         console = Console()
         if console.is_terminal:
+            console.width = max(console.width, self._least_width(indent))  # rather broken lines than nothing to read
             console.print(self._as_rich(indent), end="")
         else:
             typer.echo(self.as_text(indent))
@@ -44,24 +47,32 @@ class Columns:
     def as_text(self, indent: int = 0) -> str:
         """The table as columns of plain text, nothing cut."""
         lines = [list(map(str.upper, self._titles)), *self._rows]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        widths = self._widths()
         return "\n".join(" " * indent + self._line(cells, widths) for cells in lines)
+
+    def _widths(self) -> list[int]:
+        return [max(map(len, column)) for column in zip(self._titles, *self._rows, strict=True)]
+
+    def _least_width(self, indent: int) -> int:
+        wanted = zip(self._titles, self._widths(), strict=True)
+        widths = [min(width, max(len(title), _CUT_TO)) if title == self._cut else width for title, width in wanted]
+        return indent + sum(widths) + len(_GAP) * len(widths)
 
     def _line(self, cells: list[str], widths: list[int]) -> str:
         parts = [
             cell.rjust(width) if is_number else cell.ljust(width)
             for cell, width, is_number in zip(cells, widths, self._is_number, strict=True)
         ]
-        return "  ".join(parts).rstrip()
+        return _GAP.join(parts).rstrip()
 
     def _as_rich(self, indent: int) -> Padding:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        table = Table(box=None, pad_edge=False, padding=(0, len(_GAP), 0, 0), header_style="bold")
         for title, is_number in zip(self._titles, self._is_number, strict=True):
-            is_cut = title == self._cut
-            overflow: OverflowMethod = "ellipsis" if is_cut else "fold"
-            table.add_column(title, justify="right" if is_number else "left", overflow=overflow, no_wrap=is_cut)
+            # Where it is narrow, rich takes from columns that may wrap; the text of the cell sees to it that none does.
+            table.add_column(title, justify="right" if is_number else "left", no_wrap=title != self._cut)
         for cells in self._rows:
-            table.add_row(*map(Text, cells))  # Text: what users name may look like markup
+            # Text: what users name may look like markup.
+            table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells))
         return Padding(table, (0, 0, 0, indent))
 
 
