@@ -14,8 +14,8 @@ def produce(servers: str, topic: str, records: Iterable[Any], *, partition: int 
     for number, record in enumerate(records):
         given = record if isinstance(record, dict) else {"value": record}
         producer.produce(topic, **{"partition": partition, **settings, **given})
-        if number % 10_000 == 0:
-            producer.poll(0)
+        if number % 50_000 == 49_999:
+            producer.flush(30)
     assert producer.flush(30) == 0
 
 

@@ -6,6 +6,8 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from itertools import repeat
+from operator import is_
 from typing import Any
 
 from penstock.common.serialization import DeserializationSchema
@@ -110,7 +112,7 @@ class Decoder:
                     values = self._values.deserialize_many(raw)
                 except Exception:  # one by one shows which, and what is to become of it
                     values = None
-                if values is not None and len(values) == len(messages) and not any(each is None for each in values):
+                if values is not None and len(values) == len(messages) and not any(map(is_, values, repeat(None))):
                     yield values, _timestamps(messages)
                     return
         yield from self._one_by_one(messages, is_counted=self._values is not None and None not in raw)
@@ -152,9 +154,8 @@ def _each(given: Any) -> Iterator[Any]:
 
 def _timestamps(messages: list[Any]) -> list[int] | list[int | None]:
     told = [message.timestamp() for message in messages]
-    if all(kind for kind, _ in told):
-        return [stamp for _, stamp in told]
-    return [stamp if kind else None for kind, stamp in told]
+    kinds, stamps = zip(*told, strict=True)
+    return list(stamps) if all(kinds) else [stamp if kind else None for kind, stamp in told]
 
 
 def describe(record: KafkaRecord) -> str:

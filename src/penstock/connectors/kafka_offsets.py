@@ -33,6 +33,8 @@ class OffsetChoice:
 
 EARLIEST = OffsetChoice("earliest")
 
+_ASKED_SECONDS = 5.0
+
 
 class OffsetBook:
     """Asks a cluster for offsets."""
@@ -55,7 +57,7 @@ class OffsetBook:
         """The same asked once, without patience: None where no answer came."""
         library = kafka()
         found: dict[str, int | None] = {}
-        for name, future in self._asked(names, "latest", self._access.timeout).items():
+        for name, future in self._asked(names, "latest", min(_ASKED_SECONDS, self._access.timeout)).items():
             try:
                 found[name] = future.result().offset
             except library.KafkaException:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from penstock.common.typeinfo import TypeInformation
 from penstock.connectors.kafka_client import KafkaAccess, topic_and_number
 from penstock.connectors.kafka_decoding import BadRecords, Decoder, KafkaRecordDeserializationSchema
 from penstock.connectors.kafka_enumerator import KafkaEnumerator, Subscription
@@ -43,6 +44,10 @@ class KafkaPartitions(PartitionedSource):
     def side_outputs(self) -> frozenset[str]:
         """Where bad records go, if they go anywhere."""
         return frozenset() if self.reading.bad.tag is None else frozenset({self.reading.bad.tag})
+
+    def produced_type(self) -> TypeInformation | None:
+        """What the deserializer says."""
+        return self.reading.schema.get_produced_type()
 
     def validate(self, name: str) -> None:
         """Refuse settings that the client does not take, brokers that do not answer and topics that are not there."""

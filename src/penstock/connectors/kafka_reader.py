@@ -9,8 +9,8 @@ from __future__ import annotations
 import bisect
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, groupby
 from typing import Any
 
 from penstock.connectors.kafka_client import KafkaAccess, KafkaSourceError, is_passing, kafka, topic_and_number
@@ -27,7 +27,7 @@ _WAITING_BYTES = 16_000_000
 _POLL_SECONDS = 0.05
 
 
-class _Feed:
+class PartitionFeed:
     """What has been fetched of a partition and not given yet: messages from `at` on, without holes to `reached`."""
 
     def __init__(self, name: str) -> None:
@@ -66,14 +66,20 @@ class _Feed:
         return bisect.bisect_left(messages, stop, key=lambda message: message.offset())
 
     def add(self, messages: list[Any]) -> None:
+        """Messages that follow what was reached have arrived."""
         self.messages += messages
         self.bytes += sum(map(len, messages))
         self.reached = max(self.reached, messages[-1].offset() + 1)
 
     def restart(self, at: int) -> None:
+        """Forget everything and begin at an offset."""
         self.at = self.reached = at
         self.messages = []
         self.bytes = 0
+
+
+def _place_of(message: Any) -> tuple[str, int]:
+    return message.topic(), message.partition()
 
 
 class KafkaReader(PartitionReader):
@@ -84,8 +90,9 @@ class KafkaReader(PartitionReader):
         self._decoder = decoder
         self._who = who
         self._consumer = access.consumer(who, str(subtask))
-        self._feeds: dict[str, _Feed] = {}
-        self._by_place: dict[tuple[str, int], _Feed] = {}
+        self._feeds: dict[str, PartitionFeed] = {}
+        self._by_place: dict[tuple[str, int], PartitionFeed] = {}
+        self._run_key: Callable[[Any], Any] = _place_of
 
     def read(self, ranges: Sequence[PartitionRange]) -> Iterator[tuple[str, PartitionItem]]:
         """Give a piece of each partition in turn until all are at their stops."""
@@ -101,17 +108,19 @@ class KafkaReader(PartitionReader):
         """Let go of the connection."""
         self._consumer.close()
 
-    def _ready(self, each: PartitionRange) -> _Feed:
+    def _ready(self, each: PartitionRange) -> PartitionFeed:
         feed = self._feeds.get(each.name)
         if feed is None:
-            feed = self._feeds[each.name] = _Feed(each.name)
+            feed = self._feeds[each.name] = PartitionFeed(each.name)
             self._by_place[feed.topic, feed.number] = feed
+            is_one_topic = len({topic for topic, _ in self._by_place}) == 1
+            self._run_key = kafka().Message.partition if is_one_topic else _place_of
         if feed.at != each.start:
             self._unassign(feed)
             feed.restart(each.start)
         return feed
 
-    def _piece(self, feed: _Feed, stop: int) -> list[Any]:
+    def _piece(self, feed: PartitionFeed, stop: int) -> list[Any]:
         last_news = time.monotonic()
         while True:
             piece = feed.take(stop)
@@ -129,30 +138,27 @@ class KafkaReader(PartitionReader):
                     "deleted or has lost records"
                 )
 
-    def _fetch(self, wanted: _Feed) -> None:
+    def _fetch(self, wanted: PartitionFeed) -> None:
         """Take what has arrived, for whatever partition it is; one that has too much waiting is fetched later."""
         messages = self._consumer.consume(_FETCH, _POLL_SECONDS)
-        run: list[Any] = []
-        number, topic = -1, ""
-        for message in messages:
-            if message.error() is not None:
-                self._on_error(message)
-                continue
-            if message.partition() != number or message.topic() != topic:
-                self._keep(topic, number, run)
-                run, number, topic = [], message.partition(), message.topic()
-            run.append(message)
-        self._keep(topic, number, run)
+        events = [message for message in messages if message.error() is not None]
+        if events:
+            messages = [message for message in messages if message.error() is None]
+        for _, run in groupby(messages, self._run_key):
+            self._keep(list(run))
+        # Behind the messages: the end of a partition is told after its last one.
+        for event in events:
+            self._on_error(event)
         for feed in self._feeds.values():
             if feed is not wanted and feed.bytes > _WAITING_BYTES:
                 self._unassign(feed)
 
-    def _keep(self, topic: str, number: int, run: list[Any]) -> None:
-        feed = self._by_place.get((topic, number))
-        if run and feed is not None and feed.is_assigned:
+    def _keep(self, run: list[Any]) -> None:
+        feed = self._by_place.get(_place_of(run[0]))
+        if feed is not None and feed.is_assigned:
             feed.add(run)
 
-    def _assign(self, feeds: list[_Feed]) -> None:
+    def _assign(self, feeds: list[PartitionFeed]) -> None:
         new = [feed for feed in feeds if not feed.is_assigned]
         if new:
             place = kafka().TopicPartition
@@ -160,7 +166,7 @@ class KafkaReader(PartitionReader):
             for feed in new:
                 feed.is_assigned = True
 
-    def _unassign(self, feed: _Feed) -> None:
+    def _unassign(self, feed: PartitionFeed) -> None:
         if feed.is_assigned:
             self._consumer.incremental_unassign([kafka().TopicPartition(feed.topic, feed.number)])
             feed.is_assigned = False
@@ -177,7 +183,7 @@ class KafkaReader(PartitionReader):
         elif not is_passing(error):
             raise KafkaSourceError(f"partition {message.topic()}-{message.partition()}: {error.str()}")
 
-    def _go_on_behind_lost(self, feed: _Feed) -> None:
+    def _go_on_behind_lost(self, feed: PartitionFeed) -> None:
         place = kafka().TopicPartition(feed.topic, feed.number)
         first, last = self._consumer.get_watermark_offsets(place, timeout=self._access.timeout)
         if first <= feed.reached:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.common.typeinfo import TypeInformation
+
 
 @dataclass(frozen=True)
 class WatermarkSignal:
@@ -44,6 +46,10 @@ class Source(ABC):
     def sample(self) -> list[Any]:
         """A few of the first records, if they are at hand without reading anything; for checks before a start."""
         return []
+
+    def produced_type(self) -> TypeInformation | None:
+        """The type of the records, where the source knows it."""
+        return None
 
     def validate(self, name: str) -> None:  # noqa: B027 - most sources have nothing to check
         """Refuse, before a job starts, what cannot work; `name` is the operator's, for the message."""

@@ -448,14 +448,11 @@ class StreamExecutionEnvironment:
     def _source(
         self, name: str, source: Source, strategy: WatermarkStrategy | None, type_info: TypeInformation | None
     ) -> DataStream:
+        operator, produced = operators.create_source_operator(source, strategy), type_info or source.produced_type()
         node = self.graph.add(
-            Role.SOURCE,
-            f"Source: {name}",
-            operators.create_source_operator(source, strategy),
-            is_single=source.is_single(),
-            output_type=type_info,
+            Role.SOURCE, f"Source: {name}", operator, is_single=source.is_single(), output_type=produced
         )
-        return DataStream(self, (Edge(node.id),), node_id=node.id, output_type=type_info)
+        return DataStream(self, (Edge(node.id),), node_id=node.id, output_type=produced)
 
     def _pending_graph(self) -> LogicalGraph:
         """What was added since the last execution, with all that feeds it."""

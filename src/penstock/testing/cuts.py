@@ -19,8 +19,9 @@ def cut_at_random(start: Offset, end: Offset, chance: random.Random) -> Offset:
         uid: [some(first, last) for first, last in zip(start["positions"][uid], each, strict=True)]
         for uid, each in end["positions"].items()
     }
+    before = start.get("partitions", {})  # checkpoints of earlier versions have none
     partitions = {
-        uid: {name: some(start["partitions"].get(uid, {}).get(name, last), last) for name, last in each.items()}
-        for uid, each in end["partitions"].items()
+        uid: {name: some(before.get(uid, {}).get(name, last), last) for name, last in each.items()}
+        for uid, each in end.get("partitions", {}).items()
     }
     return {**end, "positions": positions, "partitions": partitions}
