@@ -29,7 +29,6 @@ MISSING: dict[str, set[str]] = {
     "to come with more connectors and formats": {
         f"{CONNECTORS}.dynamic_kafka",
         f"{CONNECTORS}.hybrid_source",
-        f"{CONNECTORS}.jdbc",
         f"{FORMATS}.avro:AvroBulkWriters",
         f"{FORMATS}.avro:AvroInputFormat",
         f"{FORMATS}.avro:AvroRowSerializationSchema",

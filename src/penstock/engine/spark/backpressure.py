@@ -54,9 +54,9 @@ class Backpressure:
     def on_batch(self, start: Offset, end: Offset, reports: Iterable[Report], seconds: float) -> Pace:
         """Learn from a batch that took `seconds` from the start of its tasks until its sinks were published.
 
-        An empty `start` is the beginning of the job.
+        An empty offset is the beginning of the job.
         """
-        start = start or self._sources.first_offset()
+        start, end = start or self._sources.first_offset(), end or self._sources.first_offset()
         told = [(uid, report.metrics[uid]) for report in reports for uid in report.metrics if uid in self.uids]
         figures = [each for _, each in told]
         was_limited = self._sources.is_limited(start, end, self.pace.limit)
