@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from penstock.common.time import Duration
@@ -12,6 +13,7 @@ from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from penstock.errors import ConfigurationError
 from penstock.graph import settings as keys
+from penstock.graph.settings import JobSettings
 from penstock.graph.unused_keys import NO_TIMEOUT, NO_TOLERANCE, NOTHING_TO_ALIGN, ONE_AT_A_TIME
 
 __all__ = ["CheckpointConfig"]
@@ -39,8 +41,17 @@ class CheckpointConfig:
         self._alignment_timeout = Duration.of_millis(0)
         self._storage: CheckpointStorage | None = None
 
-    def keep(self, told: Mapping[str, Any]) -> None:
-        """Take over what was told by configuration key (`settings.kept_checkpoint_settings`), to be given back."""
+    def take_over(self, told: AbstractSet[str], read: JobSettings, kept: Mapping[str, Any]) -> None:
+        """Take over what was told by configuration key: read settings, and those that are only kept and given back."""
+        if read.trigger_interval_ms is not None:
+            self.set_checkpoint_interval(read.trigger_interval_ms)
+        if keys.MIN_PAUSE in told:
+            self.set_min_pause_between_checkpoints(read.min_pause_ms)
+        if keys.RETENTION in told:
+            self.set_externalized_checkpoint_retention(ExternalizedCheckpointRetention[read.retention])
+        self._keep(kept)
+
+    def _keep(self, told: Mapping[str, Any]) -> None:
         self._mode = CheckpointingMode[told.get(keys.CHECKPOINT_MODE, self._mode.name)]
         self._timeout = told.get(keys.CHECKPOINT_TIMEOUT, self._timeout)
         self._max_concurrent = told.get(keys.MAX_CONCURRENT, self._max_concurrent)

@@ -35,7 +35,6 @@ from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.data_stream import DataStream
 from penstock.datastream.execution_mode import RuntimeExecutionMode
-from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from penstock.datastream.functions import SourceFunction
 from penstock.datastream.slot_sharing_group import SlotSharingGroup
 from penstock.datastream.state_backend import (
@@ -116,19 +115,12 @@ class StreamExecutionEnvironment:
         read = JobSettings.from_configuration(configuration)
         kept = keys.kept_checkpoint_settings(configuration)
         self._configuration.add_all(configuration)
-        self._checkpoint_config.keep(kept)
         # What has a setter too is kept in one place, so that the later of key and call counts.
         if keys.PARALLELISM in told:
             self._config.set_parallelism(read.parallelism)
         if read.max_parallelism is not None:
             self._config.set_max_parallelism(read.max_parallelism)
-        if read.trigger_interval_ms is not None:
-            self._checkpoint_config.set_checkpoint_interval(read.trigger_interval_ms)
-        if keys.MIN_PAUSE in told:
-            self._checkpoint_config.set_min_pause_between_checkpoints(read.min_pause_ms)
-        if keys.RETENTION in told:
-            retention = ExternalizedCheckpointRetention[read.retention]
-            self._checkpoint_config.set_externalized_checkpoint_retention(retention)
+        self._checkpoint_config.take_over(told, read, kept)
         if read.job_parameters:
             self._config.set_global_job_parameters(read.job_parameters)
         if any(key.startswith(keys.RESTART_STRATEGY.partition(".")[0]) for key in told):
