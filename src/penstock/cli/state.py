@@ -86,6 +86,9 @@ def _show_operator(operator: OperatorSummary) -> None:
     typer.echo(f"operator {one_line(operator.uid)}: {one_line(record.name)} ({record.kind}), {', '.join(facts)}")
     if operator.positions is not None:
         typer.echo(f"  positions of {len(operator.positions)} splits: {_short(operator.positions)}")
+    if operator.partitions is not None:
+        named = [f"{name}: {position}" for name, position in sorted(operator.partitions.items())]
+        typer.echo(f"  positions of {len(named)} partitions: {_short(named)}")
     if operator.frames is not None:
         typer.echo(f"  positions by Spark: {_short(operator.frames)}")
     if record.output:
@@ -163,6 +166,7 @@ def _plain_operator(operator: OperatorSummary) -> dict[str, Any]:
         "max_parallelism": record.max_parallelism,
         "watermarks": [None if mark == MIN_WATERMARK else mark for mark in record.watermarks],
         "positions": operator.positions,
+        "partitions": operator.partitions,
         "spark_positions": operator.frames,
         "unfinished_files": len(record.output),
         "states": [_plain_state(state) for state in operator.states],

@@ -9,10 +9,9 @@ import heapq
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from penstock.checkpoint import CheckpointDirectory
-from penstock.errors import CheckpointError, KeyEncodingError, StateError
+from penstock.errors import CheckpointError, KeyEncodingError
 from penstock.savepoint.manifest import Manifest, OperatorRecord
 from penstock.savepoint.opening import open_origin
 from penstock.savepoint.origin import Origin
@@ -56,12 +55,13 @@ class StateSummary:
 
 @dataclass(frozen=True)
 class OperatorSummary:
-    """One operator with its states; `positions` and `frames` are those of a source, by split."""
+    """One operator with its states; of a source also where it stands: by split, by name of partition, or by Spark."""
 
     uid: str
     record: OperatorRecord
     states: list[StateSummary]
-    positions: list[Any] | None
+    positions: list[int] | None
+    partitions: dict[str, int] | None
     frames: list[str | None] | None
 
 
@@ -261,7 +261,8 @@ def _summary(origin: Origin, uid: str, count: OperatorCount, wanted: str | None)
     by_name = sorted(count.states.items(), key=lambda item: (item[1].kind == "timer", item[0]))
     keyed = [each.summary(name) for name, each in by_name]
     states = [*keyed, *_without_key(origin, uid, wanted)]
-    return OperatorSummary(uid, manifest.operators[uid], states, manifest.positions.get(uid), manifest.frames.get(uid))
+    places = (manifest.positions.get(uid), manifest.partitions.get(uid), manifest.frames.get(uid))
+    return OperatorSummary(uid, manifest.operators[uid], states, *places)
 
 
 def _without_key(origin: Origin, uid: str, wanted: str | None) -> Iterator[StateSummary]:
@@ -279,10 +280,10 @@ def _without_key(origin: Origin, uid: str, wanted: str | None) -> Iterator[State
 
 
 def _map_entries(name: str, contents: list[bytes]) -> int | None:
-    """Entries of the copies of a map; None if they are of classes that are not here."""
+    """Entries of the copies of a map; None if they are of classes that are not here, or written in another way."""
     try:
         return sum(len(load_value(each, name)) for each in contents)
-    except StateError:
+    except Exception:  # whatever loading objects of somebody else may raise
         return None
 
 

@@ -167,6 +167,25 @@ def test_a_checkpoint_tells_its_versions(places: dict[str, str]) -> None:
     assert "VERSION  FILES" in call(places["checkpoint"]).stdout
 
 
+def test_positions_of_named_partitions_and_of_spark(places: dict[str, str], tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(places["savepoint"], copy)
+    told = json.loads((copy / "savepoint.json").read_text())
+    told |= {
+        "partitions": {"records": {f"orders-{n}": n * 7 for n in range(12)}},
+        "frames": {"end": ['{"a": 1}', None]},
+    }
+    told["operators"]["end"] = {**told["operators"]["records"], "name": "read by Spark"}
+    (copy / "savepoint.json").write_text(json.dumps(told))
+    lines = call(str(copy)).stdout.splitlines()
+    (named,) = [line for line in lines if "12 partitions" in line]
+    assert named.startswith("  positions of 12 partitions: orders-0: 0, orders-1: 7, ") and named.endswith(", ...")
+    assert '  positions by Spark: {"a": 1}, None' in lines
+    found = {each["uid"]: each for each in plain(str(copy))["operators"]}
+    assert found["records"]["partitions"]["orders-11"] == 77
+    assert found["end"]["spark_positions"] == ['{"a": 1}', None]
+
+
 def test_one_operator_one_state(places: dict[str, str]) -> None:
     found = plain(places["savepoint"], "--operator", "keeping", "--state", "count", "--top", "0")
     (operator,) = found["operators"]
