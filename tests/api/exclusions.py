@@ -32,8 +32,6 @@ MISSING: dict[str, set[str]] = {
         f"{FORMATS}.avro:AvroBulkWriters",
         f"{FORMATS}.avro:AvroInputFormat",
         f"{FORMATS}.avro:AvroRowSerializationSchema",
-        f"{FORMATS}.avro:AvroSchema",
-        f"{FORMATS}.avro:GenericRecordAvroTypeInfo",
         *(
             f"{FORMATS}.csv:CsvSchemaBuilder.{name}"
             for name in (

@@ -6,13 +6,16 @@ Users import these names from `penstock.common.typeinfo`.
 from __future__ import annotations
 
 import array
+import copy
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from penstock.common.basic_types import BasicTypeInfo, TypeInformation, shown
+from penstock.common.state_aliases import alias_names, aliases_of
 from penstock.common.types import Row
 
 __all__ = [
@@ -257,6 +260,8 @@ class RowTypeInfo(_FieldsTypeInfo):
         super().__init__(field_types, field_names)
         # One tuple for all rows: it is pickled once a block, not once a row.
         self._row_fields = None if field_names is None else tuple(self._field_names)
+        self._aliases: dict[str, tuple[str, ...]] = {}
+        self._defaults: dict[str, Any] = {}
 
     def __repr__(self) -> str:
         if self._row_fields is None:
@@ -271,6 +276,39 @@ class RowTypeInfo(_FieldsTypeInfo):
     def get_field_index(self, field_name: str) -> int:
         """Return the position of a field, or -1."""
         return self._field_names.index(field_name) if field_name in self._field_names else -1
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the fields were given names."""
+        return self._row_fields is not None
+
+    def with_aliases(self, **aliases: str | Iterable[str]) -> RowTypeInfo:
+        """Return the type with names that fields had before: state that has them is read (`new="old"`)."""
+        changed = self._copied(aliases)
+        changed._aliases.update({new: alias_names(old) for new, old in aliases.items()})
+        return changed
+
+    def with_defaults(self, **defaults: Any) -> RowTypeInfo:
+        """Return the type with values for fields that older state does not have."""
+        changed = self._copied(defaults)
+        changed._defaults.update(defaults)
+        return changed
+
+    def field_aliases(self) -> dict[str, tuple[str, ...]]:
+        """Return the names that fields had before, by their name now."""
+        return self._aliases
+
+    def field_defaults(self) -> dict[str, Callable[[], Any]]:
+        """Return what makes the value of a field that older state does not have, for the fields that have one."""
+        return {name: partial(_given, value) for name, value in self._defaults.items()}
+
+    def _copied(self, named: Iterable[str]) -> RowTypeInfo:
+        for name in named:
+            if not self.has_names or name not in self._field_names:
+                raise ValueError(f"{self!r} has no field {name!r}")
+        changed = copy.copy(self)
+        changed._aliases, changed._defaults = dict(self._aliases), dict(self._defaults)
+        return changed
 
     def _values_of(self, value: Any) -> Any:
         if isinstance(value, Row) and (self._row_fields is None or value._fields is None):
@@ -304,6 +342,24 @@ class RecordTypeInfo(RowTypeInfo):
         super().__init__(field_types, field_names)
         self.record_class = record_class
 
+    def field_aliases(self) -> dict[str, tuple[str, ...]]:
+        """Return the names that `state_aliases` declares."""
+        return {**aliases_of(self.record_class), **self._aliases}
+
+    def field_defaults(self) -> dict[str, Callable[[], Any]]:
+        """Return what makes the default of each field of the class that has one."""
+        found: dict[str, Callable[[], Any]] = {}
+        if dataclasses.is_dataclass(self.record_class):
+            for field in dataclasses.fields(self.record_class):
+                if field.default_factory is not dataclasses.MISSING:
+                    found[field.name] = field.default_factory
+                elif field.default is not dataclasses.MISSING:
+                    found[field.name] = partial(_given, field.default)
+        else:
+            defaults: dict[str, Any] = getattr(self.record_class, "_field_defaults", {})
+            found = {name: partial(_given, value) for name, value in defaults.items()}
+        return {**found, **super().field_defaults()}
+
     def __repr__(self) -> str:
         return self.record_class.__qualname__ + super().__repr__().removeprefix("ROW")
 
@@ -312,6 +368,10 @@ class RecordTypeInfo(RowTypeInfo):
 
     def _identity(self) -> Any:
         return self.record_class, super()._identity()
+
+
+def _given(value: Any) -> Any:
+    return value
 
 
 def _checked(part: TypeInformation, whole: str) -> TypeInformation:

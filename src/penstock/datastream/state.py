@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from penstock.common.state_aliases import state_aliases
 from penstock.common.time import Duration, Time, to_millis
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.datastream.functions import AggregateFunction, ReduceFunction, ReduceFunctionWrapper
@@ -31,6 +32,7 @@ __all__ = [
     "StateTtlConfig",
     "ValueState",
     "ValueStateDescriptor",
+    "state_aliases",
 ]
 
 T = TypeVar("T")

@@ -1,7 +1,8 @@
-"""PyFlink's module for Avro: gives the schemas their path."""
+"""PyFlink's module for Avro: gives schemas and types their path."""
 
 from __future__ import annotations
 
+from penstock.common.avro_type import AvroSchema, GenericRecordAvroTypeInfo
 from penstock.datastream.formats.avro_reading import AvroRowDeserializationSchema
 
-__all__ = ["AvroRowDeserializationSchema"]
+__all__ = ["AvroRowDeserializationSchema", "AvroSchema", "GenericRecordAvroTypeInfo"]

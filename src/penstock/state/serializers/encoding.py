@@ -1,0 +1,106 @@
+"""Plain data of a schema as bytes and back; owns the marks and the payload of each kind of type.
+
+    81 number payload       a value; the number is that of its schema
+    82 number               None, where a value may be None (an entry of a map)
+
+Both marks are apart from those of other rows: 80 of a pickle, 00 of a map entry whose key follows, 20 to 5f of a stamp
+(`penstock.state.ttl`). Numbers are fixed-width and big-endian, text is UTF-8, everything else is a pickle of tuples,
+lists, dicts and primitives, which names no class.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from penstock.state.serializers.schemas import Schema, number_of
+
+PICKLED, TYPED, NULL = b"\x80", b"\x81", b"\x82"
+HEAD_BYTES = 5
+
+_STRUCTS = {"BYTE": "b", "SHORT": "h", "INT": "i", "LONG": "q", "FLOAT": "f", "DOUBLE": "d"}
+_RAW = frozenset({"BYTES", "AVRO"})
+_TEXT = frozenset({"STRING", "CHAR"})
+_TRUE, _FALSE = b"\x01", b"\x00"
+
+
+class Encoding(NamedTuple):
+    """How plain data of one schema become bytes (`pack`, with the mark in front) and plain data again (`unpack`).
+
+    `pack` of numbers and text takes the value itself, raising what Python raises where it is of another type. `unpack`
+    takes bytes of this schema only. `takes_none` tells whether None can be packed like any value; `null` stands for it
+    otherwise.
+    """
+
+    head: bytes
+    null: bytes
+    pack: Callable[[Any], bytes]
+    unpack: Callable[[bytes], Any]
+    takes_none: bool
+
+
+def encoding_of(schema: Schema) -> Encoding:
+    """Return the encoding of a schema."""
+    kind, number = schema["type"], number_of(schema)
+    head, takes_none = TYPED + number, False
+    if kind in _STRUCTS:
+        pack, unpack = _number_codec(_STRUCTS[kind], head)
+    elif kind in _TEXT:
+        pack, unpack = _text_codec(head)
+    elif kind in _RAW:
+        pack, unpack = head.__add__, _payload
+    elif kind == "BOOLEAN":
+        pack, unpack = _boolean_codec(head)
+    else:
+        pack, unpack = _pickle_codec(head)
+        takes_none = True
+    return Encoding(head, NULL + number, pack, unpack, takes_none)
+
+
+Codec = tuple[Callable[[Any], bytes], Callable[[bytes], Any]]
+
+
+def _payload(data: bytes) -> bytes:
+    return data[HEAD_BYTES:]
+
+
+def _number_codec(letter: str, head: bytes) -> Codec:
+    whole = struct.Struct(f">{HEAD_BYTES}s{letter}")
+    pack, unpack_from = whole.pack, struct.Struct(f">{letter}").unpack_from
+
+    def unpack(data: bytes) -> Any:
+        return unpack_from(data, HEAD_BYTES)[0]
+
+    return (lambda value: pack(head, value)), unpack
+
+
+def _text_codec(head: bytes) -> Codec:
+    encode, decode = str.encode, bytes.decode
+
+    def pack(text: Any) -> bytes:
+        return head + encode(text, "utf-8", "surrogatepass")
+
+    def unpack(data: bytes) -> str:
+        return decode(data[HEAD_BYTES:], "utf-8", "surrogatepass")
+
+    return pack, unpack
+
+
+def _boolean_codec(head: bytes) -> Codec:
+    true, false = head + _TRUE, head + _FALSE
+
+    def pack(value: Any) -> bytes:
+        return true if value else false
+
+    return pack, lambda data: data[HEAD_BYTES] == 1
+
+
+def _pickle_codec(head: bytes) -> Codec:
+    dumps, loads = pickle.dumps, pickle.loads
+
+    def pack(plain: Any) -> bytes:
+        return head + dumps(plain, 5)
+
+    return pack, lambda data: loads(data[HEAD_BYTES:])

@@ -1,0 +1,177 @@
+"""Bytes of state without the classes of its user: as dicts, lists and primitives, and as Arrow columns.
+
+Owns a form that `pyarrow.array(values, arrow_type(schema))` takes: fields are dicts by name (f0, f1, ... if they
+have none), maps are lists of pairs, instants are microseconds, parts that were pickled are bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.common.time import Instant
+from penstock.common.typeinfo import SqlTimeTypeInfo, Types
+from penstock.errors import StateError
+from penstock.state.serializers.avro_forms import avro_form
+from penstock.state.serializers.avro_plain import avro_arrow_type
+from penstock.state.serializers.basic_forms import BASIC, MisfitError
+from penstock.state.serializers.encoding import HEAD_BYTES, NULL, encoding_of
+from penstock.state.serializers.schemas import Schema, described
+
+Convert = Callable[[Any], Any]
+
+_ARROW: dict[str, pa.DataType] = {
+    **{name: getattr(Types, name)().arrow_type() for name in BASIC if name not in ("BYTES",) and "SQL" not in name},
+    "BYTES": pa.binary(),
+    "SQL_DATE": SqlTimeTypeInfo.DATE().arrow_type(),
+    "SQL_TIME": SqlTimeTypeInfo.TIME().arrow_type(),
+    "SQL_TIMESTAMP": SqlTimeTypeInfo.TIMESTAMP().arrow_type(),
+}
+
+
+def arrow_type(schema: Schema) -> pa.DataType | None:
+    """Return the Arrow type of a schema's values; None where they are bytes that only their owner can read."""
+    if schema["type"] == "PICKLE":
+        return None
+    if schema["type"] == "AVRO":
+        return avro_arrow_type(schema["schema"])
+    return _arrow(schema)
+
+
+def _arrow(schema: Schema) -> pa.DataType:
+    kind = schema["type"]
+    if kind == "LIST":
+        return pa.list_(_arrow(schema["element"]))
+    if kind == "MAP":
+        return pa.map_(_arrow(schema["key"]), _arrow(schema["value"]))
+    if kind in ("TUPLE", "ROW", "RECORD"):
+        return pa.struct([(name, _arrow(part)) for name, part in _fields(schema)])
+    if kind == "AVRO":
+        return avro_arrow_type(schema["schema"]) or pa.binary()
+    return pa.binary() if kind == "PICKLE" else _ARROW[kind]
+
+
+def _fields(schema: Schema) -> list[tuple[str, Schema]]:
+    if schema["type"] == "RECORD":
+        return [(field["name"], field["type"]) for field in schema["fields"]]
+    return [(f"f{at}", part) for at, part in enumerate(schema["fields"])]
+
+
+def plain_reader(written: Schema) -> Callable[[bytes], Any]:
+    """Return what reads bytes of a schema as plain values; those that are pickled stay bytes."""
+    if written["type"] == "PICKLE":
+        return _same
+    encoding, convert = encoding_of(written), _reading(written) or _same
+
+    def read(data: bytes) -> Any:
+        if data[:HEAD_BYTES] == encoding.head:
+            return convert(encoding.unpack(data))
+        if data[:1] == NULL:
+            return None
+        raise StateError(f"bytes of state are not those of {described(written)}: another schema has written them")
+
+    return read
+
+
+def plain_writer(written: Schema) -> Callable[[Any], bytes]:
+    """Return what makes bytes of a schema of plain values, as `plain_reader` gives them; wrong ones are refused."""
+    if written["type"] == "PICKLE":
+        return _same
+    encoding, convert = encoding_of(written), _writing(written)
+
+    def write(value: Any) -> bytes:
+        if value is None:
+            return encoding.null
+        try:
+            return encoding.pack(convert(value))
+        except MisfitError as misfit:
+            raise StateError(f"a value does not fit {described(written)}: {misfit}") from None
+
+    return write
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _reading(schema: Schema) -> Convert | None:
+    """What makes plain values of the encoded data; None where they are the same."""
+    kind = schema["type"]
+    if kind == "LIST":
+        element = _reading(schema["element"])
+        return None if element is None else lambda data: None if data is None else [element(each) for each in data]
+    if kind == "MAP":
+        key, value = _reading(schema["key"]) or _same, _reading(schema["value"]) or _same
+        return lambda data: None if data is None else [(key(each), value(held)) for each, held in data.items()]
+    if kind in ("TUPLE", "ROW", "RECORD"):
+        parts = [(name, _reading(part) or _same) for name, part in _fields(schema)]
+        return lambda data: (
+            # Rows may have their kind behind the fields.
+            None if data is None else {name: part(each) for (name, part), each in zip(parts, data, strict=False)}
+        )
+    if kind == "AVRO":
+        return avro_form("", schema["schema"]).from_plain if avro_arrow_type(schema["schema"]) is not None else None
+    back = BASIC[kind].from_plain if kind in BASIC else None
+    if kind == "INSTANT":
+        # As Arrow has it: a datetime ends with the year 9999.
+        return lambda data: None if data is None else data[0] * 1_000_000 + data[1] // 1000
+    if kind == "SQL_TIMESTAMP" and back is not None:
+        return lambda data: None if data is None else _without_zone(back(data))
+    return back
+
+
+def _without_zone(value: datetime) -> datetime:
+    return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+
+
+def _writing(schema: Schema) -> Convert:
+    """What makes encoded data of plain values."""
+    kind = schema["type"]
+    if kind == "LIST":
+        element = _writing(schema["element"])
+        return lambda value: None if value is None else [element(each) for each in _sequence(schema, value)]
+    if kind == "MAP":
+        key, item = _writing(schema["key"]), _writing(schema["value"])
+        return lambda value: None if value is None else {key(each): item(held) for each, held in _pairs(schema, value)}
+    if kind in ("TUPLE", "ROW", "RECORD"):
+        return _writing_of_fields(schema)
+    if kind == "AVRO" and avro_arrow_type(schema["schema"]) is not None:
+        return avro_form(described(schema), schema["schema"]).to_plain
+    if kind == "INSTANT":
+        return lambda value: BASIC[kind].to_plain(Instant(0, value * 1000) if type(value) is int else value)
+    return BASIC["BYTES" if kind in ("AVRO", "PICKLE") else kind].to_plain
+
+
+def _writing_of_fields(schema: Schema) -> Convert:
+    parts = [(name, _writing(part)) for name, part in _fields(schema)]
+    names = {name for name, _ in parts}
+
+    def write(value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, dict) or value.keys() != names:
+            raise MisfitError(f"a dict of the fields {', '.join(sorted(names))}", value)
+        found = []
+        for name, part in parts:
+            try:
+                found.append(part(value[name]))
+            except MisfitError as misfit:
+                raise misfit.within(f"field {name!r}") from None
+        return tuple(found)
+
+    return write
+
+
+def _sequence(schema: Schema, value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return value
+    raise MisfitError(described(schema), value)
+
+
+def _pairs(schema: Schema, value: Any) -> Any:
+    if isinstance(value, dict):
+        return value.items()
+    return _sequence(schema, value)

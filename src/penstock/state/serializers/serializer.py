@@ -1,0 +1,185 @@
+"""What turns values of one state into bytes and back, bytes of its older types included; owns messages of misfits."""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from penstock.common.typeinfo import TypeInformation, Types
+from penstock.errors import StateError
+from penstock.state.serializers.basic_forms import MisfitError
+from penstock.state.serializers.encoding import HEAD_BYTES, NULL, PICKLED, TYPED, encoding_of
+from penstock.state.serializers.evolution import reader_for
+from penstock.state.serializers.forms import form_of
+from penstock.state.serializers.schemas import PICKLE, Schema, described, number_of, schema_of
+from penstock.state.values import dump_value, load_value
+
+# Encoding takes these as they are and refuses what is not of the type, all in C.
+_SELF_CHECKING = frozenset({"BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "STRING"})
+_REFUSALS = (struct.error, TypeError, OverflowError, AttributeError, ValueError)
+
+
+class StateSerializer(ABC):
+    """Bytes of the values of one state, whose type `schema` tells.
+
+    `dumps` and `loads` are attributes, not methods: what they do is put together for the type, for they are called for
+    every value that is read or written.
+    """
+
+    dumps: Callable[[Any], bytes]
+    loads: Callable[[bytes], Any]
+
+    def __init__(self, type_info: TypeInformation, schema: Schema, state_name: str) -> None:
+        self.type_info = type_info
+        self.schema = schema
+        self.state_name = state_name
+        self.number = number_of(schema)
+
+    @property
+    def is_pickle(self) -> bool:
+        """Whether values are pickled as a whole."""
+        return bool(self.schema["type"] == "PICKLE")
+
+    @abstractmethod
+    def learn(self, written: Schema) -> None:
+        """Read bytes of another schema from now on; raises StateError where that cannot be."""
+
+    @abstractmethod
+    def check(self, value: Any) -> None:
+        """Refuse a value of another type."""
+
+
+class TypedSerializer(StateSerializer):
+    """Values of a declared type.
+
+    `dumps` refuses values of another type. `loads` takes bytes of this type, of older types it was told about by
+    `learn`, and pickles of values that are of this type.
+    """
+
+    def __init__(self, type_info: TypeInformation, state_name: str) -> None:
+        """Compile the serializer of a type that has a schema."""
+        super().__init__(type_info, schema_of(type_info), state_name)
+        self._form = form_of(type_info)
+        self._encoding = encoding_of(self.schema)
+        self._older: dict[bytes, Callable[[bytes], Any]] = {}
+        self.dumps = self._make_dumps()
+        self.loads = self._make_loads()
+
+    def learn(self, written: Schema) -> None:
+        """Read bytes of another schema from now on; raises StateError where that cannot be."""
+        number = number_of(written)
+        if number != self.number and number not in self._older:
+            self._older[number] = reader_for(written, self)
+
+    def check(self, value: Any) -> None:
+        """Refuse a value of another type."""
+        try:
+            self._form.to_plain(value)
+        except MisfitError as misfit:
+            raise self._refusal(misfit) from None
+
+    def _make_dumps(self) -> Callable[[Any], bytes]:
+        pack, careful, to_plain = self._encoding.pack, self._dump_carefully, self._form.to_plain
+        if self.schema["type"] in _SELF_CHECKING:
+
+            def dump_itself(value: Any) -> bytes:
+                try:
+                    return pack(value)
+                except _REFUSALS:
+                    return careful(value)
+
+            return dump_itself
+        if not self._encoding.takes_none:
+            return careful
+
+        def dump(value: Any) -> bytes:
+            try:
+                return pack(to_plain(value))
+            except MisfitError as misfit:
+                raise self._refusal(misfit) from None
+
+        return dump
+
+    def _dump_carefully(self, value: Any) -> bytes:
+        if value is None:
+            return self._encoding.null
+        try:
+            return self._encoding.pack(self._form.to_plain(value))
+        except MisfitError as misfit:
+            raise self._refusal(misfit) from None
+
+    def _make_loads(self) -> Callable[[bytes], Any]:
+        head, unpack, other = self._encoding.head, self._encoding.unpack, self._load_other
+        from_plain = self._form.from_plain
+        if from_plain is None:
+
+            def load_plain(data: bytes) -> Any:
+                return unpack(data) if data[:HEAD_BYTES] == head else other(data)
+
+            return load_plain
+
+        def load(data: bytes) -> Any:
+            return from_plain(unpack(data)) if data[:HEAD_BYTES] == head else other(data)
+
+        return load
+
+    def _load_other(self, data: bytes) -> Any:
+        """Take bytes that are not of this schema."""
+        mark, number = data[:1], data[1:HEAD_BYTES]
+        if mark == PICKLED:
+            return self._fitted(load_value(data, self.state_name))
+        if mark == NULL:
+            return None
+        if mark == TYPED and number in self._older:
+            return self._older[number](data)
+        raise StateError(
+            f"State {self.state_name!r} holds bytes of a type that the checkpoint does not describe: it is damaged, or "
+            "was written by a newer version."
+        )
+
+    def _fitted(self, value: Any) -> Any:
+        """A value that was pickled, before the state was given a type."""
+        try:
+            plain = self._form.to_plain(value)
+        except MisfitError as misfit:
+            raise StateError(
+                f"State {self.state_name!r} was pickled, and holds something that is not of the type it has now "
+                f"({misfit}): take the type back, or give the typed state another name."
+            ) from None
+        return plain if self._form.from_plain is None else self._form.from_plain(plain)
+
+    def _refusal(self, misfit: MisfitError) -> StateError:
+        return StateError(
+            f"State {self.state_name!r} is declared as {described(self.schema)}, but was given another value: {misfit}."
+        )
+
+
+class PickleSerializer(StateSerializer):
+    """Any object, pickled: the last resort, because the bytes name the classes of what is in them."""
+
+    def __init__(self, state_name: str) -> None:
+        super().__init__(Types.PICKLED_BYTE_ARRAY(), PICKLE, state_name)
+        self.dumps = lambda value: dump_value(value, state_name)
+        self.loads = self._load
+
+    def learn(self, written: Schema) -> None:
+        """Refuse any other schema: without the type that was declared, its bytes would come back as something else."""
+        if number_of(written) != self.number:
+            reader_for(written, self)
+
+    def check(self, value: Any) -> None:
+        """Take anything."""
+
+    def _load(self, data: bytes) -> Any:
+        if data[:1] == TYPED or data[:1] == NULL:
+            raise StateError(f"State {self.state_name!r} has a type in the checkpoint: declare it again.")
+        return load_value(data, self.state_name)
+
+
+def serializer_for(type_info: TypeInformation | None, state_name: str) -> StateSerializer:
+    """Return the serializer of a state with this type; what has no schema is pickled."""
+    if type_info is None or schema_of(type_info) == PICKLE:
+        return PickleSerializer(state_name)
+    return TypedSerializer(type_info, state_name)
