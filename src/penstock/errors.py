@@ -1,4 +1,4 @@
-"""Errors that Penstock raises on purpose; every message says where and what to do."""
+"""Errors and warnings that Penstock raises on purpose; every message says where and what to do."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ class KeyEncodingError(PenstockError, TypeError):
 
 class StateError(PenstockError):
     """State was used in a way that has no meaning, such as outside a keyed context."""
+
+
+class PickledStateWarning(UserWarning):
+    """State has no declared type, so that its bytes depend on the classes in it."""
 
 
 class CheckpointError(PenstockError):

@@ -64,7 +64,7 @@ def _resolve(hint: Any, enclosing: tuple[type, ...]) -> TypeInformation:
     if origin is not None:
         return _resolve_generic(origin, arguments, enclosing)
     # A class that contains itself has no finite list of fields.
-    if isinstance(hint, type) and hint not in enclosing and _is_record(hint):
+    if isinstance(hint, type) and hint not in enclosing and is_record(hint):
         return _record(hint, (*enclosing, hint))
     return Types.PICKLED_BYTE_ARRAY()
 
@@ -84,7 +84,8 @@ def _resolve_generic(origin: Any, arguments: tuple[Any, ...], enclosing: tuple[t
     return Types.PICKLED_BYTE_ARRAY()
 
 
-def _is_record(hint: type) -> bool:
+def is_record(hint: type) -> bool:
+    """Tell whether a class is a dataclass or named tuple whose objects can be made of their fields."""
     if dataclasses.is_dataclass(hint):
         # A field the constructor does not take could not be given back.
         return all(field.init for field in dataclasses.fields(hint))

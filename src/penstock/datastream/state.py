@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from penstock.common.state_aliases import state_aliases
+from penstock.common.state_type import StateType, checked_state_type
 from penstock.common.time import Duration, Time, to_millis
-from penstock.common.typeinfo import TypeInformation, Types
+from penstock.common.typeinfo import Types
 from penstock.datastream.functions import AggregateFunction, ReduceFunction, ReduceFunctionWrapper
 from penstock.errors import ConfigurationError
 
@@ -232,13 +233,17 @@ class MapState(State, Generic[K, V]):
 
 
 class StateDescriptor(ABC):  # noqa: B024 - abstract by meaning: a kind of state is chosen by the subclass
-    """Names a piece of state and says what is in it. Without a type, values are pickled."""
+    """Names a piece of state and says what is in it.
 
-    def __init__(self, name: str, type_info: TypeInformation | None) -> None:
+    The type is one of `Types.*`, a dataclass or named tuple whose fields have type hints, or an `AvroSchema`. Without
+    one values are pickled, and the classes in them must stay as they are.
+    """
+
+    def __init__(self, name: str, type_info: StateType | None) -> None:
         if not isinstance(name, str) or not name:
             raise ValueError(f"a state needs a non-empty string as its name, got {name!r}")
         self.name = name
-        self.type_info = _checked_type(name, type_info)
+        self.type_info = checked_state_type(name, type_info)
         self.ttl_config: StateTtlConfig | None = None
 
     def get_name(self) -> str:
@@ -266,16 +271,16 @@ class StateDescriptor(ABC):  # noqa: B024 - abstract by meaning: a kind of state
 class ValueStateDescriptor(StateDescriptor):
     """Describes a `ValueState`."""
 
-    def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, value_type_info: StateType | None = None) -> None:
         super().__init__(name, value_type_info)
 
 
 class ListStateDescriptor(StateDescriptor):
     """Describes a `ListState`; the type is that of an element."""
 
-    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
-        super().__init__(name, Types.LIST(_checked_type(name, elem_type_info)))
-        self.elem_type_info = _checked_type(name, elem_type_info)
+    def __init__(self, name: str, elem_type_info: StateType | None = None) -> None:
+        super().__init__(name, Types.LIST(checked_state_type(name, elem_type_info)))
+        self.elem_type_info = checked_state_type(name, elem_type_info)
 
 
 class MapStateDescriptor(StateDescriptor):
@@ -284,11 +289,11 @@ class MapStateDescriptor(StateDescriptor):
     def __init__(
         self,
         name: str,
-        key_type_info: TypeInformation | None = None,
-        value_type_info: TypeInformation | None = None,
+        key_type_info: StateType | None = None,
+        value_type_info: StateType | None = None,
     ) -> None:
-        self.key_type_info = _checked_type(name, key_type_info)
-        self.value_type_info = _checked_type(name, value_type_info)
+        self.key_type_info = checked_state_type(name, key_type_info)
+        self.value_type_info = checked_state_type(name, value_type_info)
         super().__init__(name, Types.MAP(self.key_type_info, self.value_type_info))
 
 
@@ -299,7 +304,7 @@ class ReducingStateDescriptor(StateDescriptor):
         self,
         name: str,
         reduce_function: ReduceFunction | Callable[[Any, Any], Any],
-        type_info: TypeInformation | None = None,
+        type_info: StateType | None = None,
     ) -> None:
         super().__init__(name, type_info)
         if not isinstance(reduce_function, ReduceFunction):
@@ -319,9 +324,7 @@ class ReducingStateDescriptor(StateDescriptor):
 class AggregatingStateDescriptor(StateDescriptor):
     """Describes an `AggregatingState`; the type is that of the accumulator."""
 
-    def __init__(
-        self, name: str, agg_function: AggregateFunction, state_type_info: TypeInformation | None = None
-    ) -> None:
+    def __init__(self, name: str, agg_function: AggregateFunction, state_type_info: StateType | None = None) -> None:
         super().__init__(name, state_type_info)
         if not isinstance(agg_function, AggregateFunction):
             raise TypeError(f"state {name!r}: expected an AggregateFunction, got {type(agg_function).__name__}")
@@ -330,14 +333,6 @@ class AggregatingStateDescriptor(StateDescriptor):
     def get_agg_function(self) -> AggregateFunction:
         """Return the aggregate function."""
         return self._agg_function
-
-
-def _checked_type(state_name: str, type_info: TypeInformation | None) -> TypeInformation:
-    if type_info is None:
-        return Types.PICKLED_BYTE_ARRAY()
-    if not isinstance(type_info, TypeInformation):
-        raise TypeError(f"state {state_name!r}: expected one of Types.*, got {type(type_info).__name__} {type_info!r}")
-    return type_info
 
 
 class StateTtlConfig:

@@ -16,7 +16,7 @@ from penstock.state.timers import InternalTimers
 
 @dataclass
 class OperatorContext:
-    """The surroundings of one operator in one subtask."""
+    """The surroundings of one operator in one subtask. `user_states` are the keyed states that user code asked for."""
 
     job_id: str
     name: str
@@ -35,6 +35,7 @@ class OperatorContext:
     metrics: MetricGroup = field(default_factory=MetricGroup)
     calls: CallRunners | None = None
     staging: str = ""
+    user_states: set[str] = field(default_factory=set)
 
 
 class OperatorRuntimeContext(RuntimeContext):
@@ -101,4 +102,5 @@ class OperatorRuntimeContext(RuntimeContext):
                 f"operator {self._context.name!r} asks for keyed state {descriptor.get_name()!r}, but its stream is "
                 "not keyed: call key_by(...) before it"
             )
+        self._context.user_states.add(descriptor.get_name())
         return self._context.backend

@@ -29,7 +29,8 @@ class Report:
     """What a subtask tells the driver at the end of a batch.
 
     `metrics` holds, by operator uid, what the batch added; `ways` names the figures that are not to be added to
-    those of other batches and subtasks, with how they are combined ("min", "max", "last").
+    those of other batches and subtasks, with how they are combined ("min", "max", "last"). `pickled` names states of
+    user functions that have no type, by operator uid.
     """
 
     vertex_uid: str
@@ -38,3 +39,4 @@ class Report:
     committables: dict[str, list[Any]]
     metrics: dict[str, dict[str, float]]
     ways: dict[str, dict[str, str]] = field(default_factory=dict)
+    pickled: dict[str, list[str]] = field(default_factory=dict)

@@ -10,6 +10,7 @@ import contextlib
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
@@ -24,6 +25,7 @@ from penstock.runtime.report import Report, SubtaskEntry
 from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.valve import InputValve, combine
+from penstock.state.declarations import Declared, Written
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.store import OrderedStore
 from penstock.state.timers import InternalTimers
@@ -81,6 +83,7 @@ class Subtask:
         self._rows: list[ExchangeRow] = []
         self._emitter = RowEmitter(vertex.id, subtask, self._keep)
         self._state: OpenedState | None = None
+        self._written: dict[str, dict[str, Written]] = {}
         self._valves: list[InputValve] = []
         self._watermark = MIN_WATERMARK
         self._is_idle = False
@@ -97,9 +100,21 @@ class Subtask:
         """The first operator of the chain."""
         return self._operators[0]
 
-    def declared_states(self) -> dict[str, dict[str, str]]:
-        """Names and kinds of the keyed states that functions asked for when they were opened, by operator uid."""
-        return {context.uid: context.backend.kinds() for context in self._contexts if context.backend is not None}
+    def declared_states(self) -> Declared:
+        """The keyed states that functions asked for when they were opened, by operator uid."""
+        return {
+            context.uid: context.backend.declarations() for context in self._contexts if context.backend is not None
+        }
+
+    def _pickled_states(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for operator, context in zip(self._operators, self._contexts, strict=True):
+            names: list[str] = [] if operator.checkpointed is None else operator.checkpointed.pickled_states()
+            if context.backend is not None and context.user_states:
+                declared = context.backend.declarations()
+                names += [name for name in sorted(context.user_states & declared.keys()) if declared[name].pickled()]
+            found |= {context.uid: names} if names else {}
+        return found
 
     def _keep(self, row: ExchangeRow) -> None:
         self._rows.append(row)
@@ -191,9 +206,9 @@ class Subtask:
         if not any(context.backend is not None for context in self._contexts):
             return
         self._state = open_state()
-        for context in self._contexts:
+        for operator, context in zip(self._operators, self._contexts, strict=True):
             if context.backend is not None:
-                context.backend.bind(self._state.store, version)
+                operator.guarded(partial(context.backend.bind, self._state.store, version), "opening its state")
 
     def process(self, row: ExchangeRow) -> None:
         """Take one row of the exchange."""
@@ -285,7 +300,8 @@ class Subtask:
             if operator.committables()
         }
         ways = {context.uid: context.metrics.ways() for context in self._contexts}
-        return Report(self.vertex.uid, self.subtask, entry, committables, self._metrics(), ways)
+        pickled = self._pickled_states()
+        return Report(self.vertex.uid, self.subtask, entry, committables, self._metrics(), ways, pickled)
 
     def _source_watermark(self) -> int:
         return self.head.watermark if self.vertex.is_source else MIN_WATERMARK
@@ -295,7 +311,8 @@ class Subtask:
             return self._entry.state
         for operator, context in zip(self._operators, self._contexts, strict=True):
             if context.backend is not None:
-                context.backend.end_batch(operator.records_in)
+                operator.guarded(partial(context.backend.end_batch, operator.records_in), "writing its state")
+                self._written[context.uid] = context.backend.written()
                 context.backend.unbind()
         state, self._state = self._state, None
         return state.commit()
@@ -310,6 +327,7 @@ class Subtask:
                 "valves": [valve.to_plain() for valve in self._valves] or None,
                 "operators": {context.uid: operator.take_snapshot() for operator, context in pairs},
                 "watermarks": {context.uid: operator.watermark for operator, context in pairs},
+                "schemas": self._written,
             }
         )
 

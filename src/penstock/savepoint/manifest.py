@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.errors import CheckpointError
+from penstock.state.declarations import Written
 
 FORMAT = 1
 MANIFEST = "savepoint.json"
@@ -28,7 +29,8 @@ class OperatorRecord:
     `is_bound` tells that its vertex has keyed state, whose number of key groups cannot change. `watermarks` are those
     of its subtasks, in order. `states` are keyed states by name with their kinds, timers among
     them; `operator_states` those that belong to no key. `output` names the place of each file that a sink had begun
-    but not finished.
+    but not finished. `schemas` has, for each keyed state with a type, the schemas that its rows may have, by role:
+    those of its values and, of a map, of its keys (`penstock.state.serializers`).
     """
 
     name: str
@@ -40,6 +42,7 @@ class OperatorRecord:
     states: dict[str, str] = field(default_factory=dict)
     operator_states: dict[str, str] = field(default_factory=dict)
     output: list[str] = field(default_factory=list)
+    schemas: dict[str, Written] = field(default_factory=dict)
 
     def watermark_of(self, subtask: int, parallelism: int) -> int:
         """Where event time goes on: where the subtask was, or the slowest of all if there are more or fewer now.

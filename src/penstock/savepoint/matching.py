@@ -11,6 +11,7 @@ from penstock.graph.plan import ChainedOperator, JobPlan
 from penstock.runtime.operators import SourceOperator
 from penstock.savepoint.manifest import OperatorRecord
 from penstock.savepoint.origin import Origin
+from penstock.state.declarations import Declared, StateDeclaration, Written, refusal
 
 FLAG = "execution.state-recovery.ignore-unclaimed-state"
 
@@ -29,6 +30,36 @@ def check_match(origin: Origin, plan: JobPlan, *, allow_non_restored_state: bool
         raise CheckpointError(
             f"{origin.place} has {', '.join(unclaimed)}, which this job lacks: give the operators their uids back, or "
             f"drop what they had by setting {FLAG} to true"
+        )
+
+
+def check_declared(origin: Origin, plan: JobPlan, declared: Declared) -> None:
+    """Refuse to go on from rows that the states, as the program declares them now, cannot read."""
+    for vertex in plan.vertices:
+        for chained in vertex.operators:
+            record = origin.manifest.operators.get(chained.uid)
+            schemas = {} if record is None else record.schemas
+            for state, wanted in declared.get(chained.uid, {}).items():
+                who = f"operator {chained.name!r} (uid {chained.uid!r})"
+                check_schemas(who, origin.place, state, schemas.get(state, {}), wanted)
+
+
+def check_kind(who: str, place: str, state: str, kind: str, wanted: StateDeclaration) -> None:
+    """Refuse a state that is of another kind in this job."""
+    if kind != wanted.kind:
+        raise CheckpointError(
+            f"state {state!r} of {who} is {kind} state in {place}, but {wanted.kind} state in this job: give the new "
+            "state another name"
+        )
+
+
+def check_schemas(who: str, place: str, state: str, written: Written, wanted: StateDeclaration) -> None:
+    """Refuse a state whose rows cannot be read as the type it has in this job."""
+    reason = refusal(written, wanted)
+    if reason is not None:
+        raise CheckpointError(
+            f"state {state!r} of {who} cannot go on from what it is in {place}: {reason}. Change the type back, or "
+            "give the new state another name"
         )
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from penstock.runtime.rows import dumps
 from penstock.savepoint.parts import OperatorStateRow
-from penstock.state.operator_state import BROADCAST, OperatorSnapshot, Saved
+from penstock.state.operator_state import BROADCAST, OperatorSnapshot, Saved, Schemas
+from penstock.state.serializers.schemas import schema_text
 
 _OWN = "own"
 """Kind of the row that holds what an operator keeps for itself; it has no state of the user's beside it."""
 _CHECKPOINTED = "checkpointed"
 """The same for an operator that has such state; its position is the version that made it."""
+SCHEMA = "schema"
+"""Kind of the rows that tell which schemas the elements of a state may have."""
 _EMPTY = -1
 """Position of the row of a list without elements, which is not the same as no list."""
 
@@ -26,6 +30,9 @@ def to_rows(snapshots: list[Any]) -> Iterator[OperatorStateRow]:
             yield OperatorStateRow(subtask, "", _CHECKPOINTED, found.version, dumps(found.own))
             for name, (kind, content) in found.states.items():
                 yield from _state_rows(subtask, name, kind, content)
+            for name, schemas in found.schemas.items():
+                for position, schema in enumerate(schemas):
+                    yield OperatorStateRow(subtask, name, SCHEMA, position, schema_text(schema))
         elif plain is not None:
             yield OperatorStateRow(subtask, "", _OWN, 0, dumps(plain))
 
@@ -45,11 +52,14 @@ def from_rows(rows: Iterable[OperatorStateRow], parallelism: int) -> list[Any]:
     own: dict[int, Any] = {}
     versions: dict[int, int] = {}
     states: dict[int, Saved] = {}
+    schemas: dict[int, Schemas] = {}
     for row in rows:
         if row.kind in (_OWN, _CHECKPOINTED):
             own[row.subtask] = pickle.loads(row.value)
             if row.kind == _CHECKPOINTED:
                 versions[row.subtask] = row.position
+        elif row.kind == SCHEMA:
+            schemas.setdefault(row.subtask, {}).setdefault(row.state, []).append(json.loads(row.value))
         elif row.kind == BROADCAST:
             states.setdefault(row.subtask, {})[row.state] = row.kind, row.value
         else:
@@ -57,7 +67,9 @@ def from_rows(rows: Iterable[OperatorStateRow], parallelism: int) -> list[Any]:
             if row.position != _EMPTY:
                 elements.append(row.value)
     return [
-        OperatorSnapshot(own[subtask], states.get(subtask, {}), versions[subtask]).to_plain()
+        OperatorSnapshot(
+            own[subtask], states.get(subtask, {}), versions[subtask], schemas=schemas.get(subtask, {})
+        ).to_plain()
         if subtask in versions
         else own.get(subtask)
         for subtask in range(parallelism)

@@ -15,7 +15,6 @@ from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.checkpoint.seal import Frames
 from penstock.common.constants import MIN_WATERMARK
 from penstock.connectors.sink import SinkContext
-from penstock.errors import CheckpointError
 from penstock.graph.plan import ChainedOperator, JobPlan, Vertex
 from penstock.runtime.operators import PartitionedSourceOperator, SinkOperator
 from penstock.runtime.operators.watermark import TimingOperator
@@ -24,14 +23,16 @@ from penstock.runtime.rows import dumps
 from penstock.runtime.source_tasks import Offset
 from penstock.runtime.timestamps import active_again
 from penstock.runtime.valve import restored_valves
+from penstock.savepoint.matching import check_kind, check_schemas
 from penstock.savepoint.origin import Origin
 from penstock.savepoint.retained import own_part
 from penstock.savepoint.row_sources import RowSource
 from penstock.savepoint.writing import with_own_part
+from penstock.state.declarations import Declared
 from penstock.state.files import write_entries
 from penstock.state.groups import group_range
 from penstock.state.operator_state import rescaled
-from penstock.state.portable import Entry, PortableRow, imported_entries, is_declaration
+from penstock.state.portable import SCHEMA_KIND, Entry, PortableRow, imported_entries, is_declaration, written_in
 from penstock.state.versions import EMPTY, StateFile, StateVersion
 
 FIRST_VERSION = 0
@@ -63,12 +64,11 @@ class RestoreOrder:
     operators: tuple[OperatorOrder, ...]
 
 
-Kinds = dict[str, dict[str, str]]
-"""Kinds of the states that a job's functions ask for, by operator uid and state name."""
+def restore_state(order: RestoreOrder, declared: Declared) -> StateVersion:
+    """Carry out an order; fit to run in any process that reaches both places.
 
-
-def restore_state(order: RestoreOrder, declared: Kinds) -> StateVersion:
-    """Carry out an order; fit to run in any process that reaches both places. Refuses states of another kind."""
+    Refuses states that are of another kind in this job, or of a type that cannot read their rows.
+    """
     entries = chain.from_iterable(_entries(order, operator, declared) for operator in order.operators)
     first = next(entries, None)
     if first is None:
@@ -81,15 +81,16 @@ def restore_state(order: RestoreOrder, declared: Kinds) -> StateVersion:
     return StateVersion(version_id, (StateFile(name, True, written.bytes, written.entries),))
 
 
-def _entries(order: RestoreOrder, operator: OperatorOrder, declared: Kinds) -> Iterator[Entry]:
-    kinds = declared.get(operator.uid, {})
+def _entries(order: RestoreOrder, operator: OperatorOrder, declared: Declared) -> Iterator[Entry]:
+    wanted = declared.get(operator.uid, {})
+    who = f"operator {operator.name!r} (uid {operator.uid!r})"
 
     def checked(row: PortableRow) -> PortableRow:
-        if is_declaration(row) and kinds.get(row.state, row.kind) != row.kind:
-            raise CheckpointError(
-                f"state {row.state!r} of operator {operator.name!r} (uid {operator.uid!r}) is {row.kind} state in "
-                f"{order.place}, but {kinds[row.state]} state in this job: give the new state another name"
-            )
+        if row.key_group is None and row.state in wanted:
+            if is_declaration(row):
+                check_kind(who, order.place, row.state, row.kind, wanted[row.state])
+            elif row.kind == SCHEMA_KIND:
+                check_schemas(who, order.place, row.state, written_in(row), wanted[row.state])
         return row
 
     rows = chain.from_iterable(source.rows(order.groups) for source in operator.sources)
@@ -166,6 +167,7 @@ class Restoration:
             {
                 "operators": {uid: each[subtask] for uid, each in dealt.items()},
                 "watermarks": {uid: self._known[uid].watermark_of(subtask, count) for uid in dealt},
+                "schemas": {uid: self._known[uid].schemas for uid in dealt if self._known[uid].schemas},
             }
             for subtask in range(count)
         ]

@@ -16,6 +16,7 @@ from penstock.runtime.report import SubtaskEntry
 from penstock.savepoint.manifest import Manifest, OperatorRecord
 from penstock.savepoint.origin import Origin
 from penstock.savepoint.row_sources import CheckpointRows
+from penstock.state.declarations import merged
 from penstock.state.operator_state import OperatorSnapshot
 from penstock.state.portable import is_declaration
 
@@ -119,6 +120,7 @@ class CheckpointOrigin(Origin):
             watermarks=[self._plain(vertex, each)["watermarks"].get(uid, MIN_WATERMARK) for each in range(count)],
             operator_states={name: kind for each in states for name, (kind, _) in each.items()},
             output=["" for state in snapshots if is_sink and own_part(state)],
+            schemas=merged(self._plain(vertex, each).get("schemas", {}).get(uid, {}) for each in range(count)),
         )
 
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from penstock.checkpoint import CheckpointDirectory
 from penstock.errors import PenstockError
-from penstock.graph.plan import Adopted, JobPlan
+from penstock.graph.plan import Adopted, JobPlan, Vertex
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.subtask import Subtask
 from penstock.savepoint.matching import check_match
 from penstock.savepoint.opening import open_origin
 from penstock.savepoint.origin import Origin
-from penstock.savepoint.restoring import Kinds
+from penstock.savepoint.retained import CheckpointOrigin
+from penstock.state.declarations import Declared
 
 
 @dataclass(frozen=True)
@@ -55,15 +56,28 @@ def made_or_abandoned(directory: CheckpointDirectory, make: Callable[[], None]) 
         raise
 
 
-def declared_kinds(make_subtask: Callable[[], Subtask]) -> Kinds:
+def needs_check(directory: CheckpointDirectory, beginning: Beginning) -> CheckpointOrigin | None:
+    """The job's own last version, if it goes on from that and its program may declare other types than it wrote."""
+    if beginning.origin is not None or not directory.sealed_versions():
+        return None
+    origin = CheckpointOrigin.newest(directory.uri)
+    return origin if any(record.schemas for record in origin.manifest.operators.values()) else None
+
+
+def keyed_vertices(plan: JobPlan) -> list[Vertex]:
+    """The vertices that have keyed state."""
+    return [vertex for vertex in plan.vertices if any(chained.operator.is_keyed for chained in vertex.operators)]
+
+
+def declared_states(make_subtask: Callable[[], Subtask]) -> Declared:
     """The states that the functions of a subtask ask for when they are opened, found by opening them once.
 
     A function that cannot be opened tells nothing here, and fails the job where it always would.
     """
     try:
         subtask = make_subtask()
-        kinds = subtask.declared_states()
+        declared = subtask.declared_states()
         subtask.close()
     except OperatorFailure:
         return {}
-    return kinds
+    return declared

@@ -5,6 +5,7 @@ the caller, who binds one for each batch. Rows (op: 2 bytes, numbers big-endian)
 
     meta        00 op 's' name              -> kind (1) state id (4)
                 00 op 'e'                   -> last epoch that list rows were written in (8)
+                00 op 't' role number name  -> schema that rows of the state may have; see `penstock.state.written`
     keyed       01 op group (2) state id (4) key namespace suffix    -> bytes of the object; see `penstock.state.ttl`
     timers      02 op ...                   see `penstock.state.timers`
 
@@ -21,16 +22,19 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from penstock.errors import StateError
+from penstock.state.declarations import StateDeclaration, Written, serializers_of
 from penstock.state.groups import check_parallelism, key_group
 from penstock.state.keys import encode_key, read_key
 from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
+from penstock.state.serializers import StateSerializer
 from penstock.state.slots import PLAIN_TYPES, code_of, slot_of
 from penstock.state.store import OrderedStore
 from penstock.state.ttl import time_to_live_of
 from penstock.state.ttl_states import EXPIRING
 from penstock.state.ttl_sweep import Sweep
 from penstock.state.value_states import KeyedAggregatingState, KeyedReducingState, KeyedValueState
+from penstock.state.written import WrittenSchemas
 
 VOID_NAMESPACE = b""
 _VOID_CODE = encode_key(VOID_NAMESPACE)
@@ -86,6 +90,7 @@ class KeyedStateBackend:
         "_max_parallelism",
         "_operator",
         "_parts",
+        "_schemas",
         "_states",
         "_store",
         "_sweeps",
@@ -114,6 +119,7 @@ class KeyedStateBackend:
         self._operator = operator_index.to_bytes(2, "big")
         self._head = _KEYED + self._operator
         self._states: dict[str, KeyedState] = {}
+        self._schemas = WrittenSchemas(self._operator)
         self._parts: list[CachedPart] = []
         self._clock = clock
         self._sweeps: dict[str, Sweep] = {}
@@ -140,8 +146,10 @@ class KeyedStateBackend:
         self._key = self.key_slot = self.slot = _NO_KEY
         self.namespace = VOID_NAMESPACE
         self._ids = self._read_ids(store)
+        self._schemas.bind(store)
         for name, state in self._states.items():
             self._check_kind(name, state.kind)
+            self._schemas.settle(name, is_stored=name in self._ids)
         self._start_epoch(store, version)
         self._start_sweeps(version)
         for part in self._parts:
@@ -247,9 +255,13 @@ class KeyedStateBackend:
             raise StateError(f"There is no state {name!r}; states of this operator: {known}.")
         return found
 
-    def kinds(self) -> dict[str, str]:
-        """Return the kind of each state that was asked for, by name."""
-        return {name: state.kind for name, state in self._states.items()}
+    def declarations(self) -> dict[str, StateDeclaration]:
+        """Return what is declared of each state that was asked for, by name."""
+        return {name: self._schemas.declared(name, state.kind) for name, state in self._states.items()}
+
+    def written(self) -> dict[str, Written]:
+        """Return which schemas the rows in the store may have, by state; those of states that are only pickled lack."""
+        return self._schemas.written()
 
     def keys(self, state_name: str, namespace: bytes = VOID_NAMESPACE) -> Iterator[Any]:
         """Iterate over all keys that have something in a state; the state may be changed meanwhile.
@@ -336,6 +348,7 @@ class KeyedStateBackend:
         if state is None:
             self._check_kind(name, cls.kind)
             state = self._states[name] = self._new_state(descriptor, cls, *functions)
+            self._schemas.settle(name, is_stored=name in self._ids)
             self.attach(state)
         if not isinstance(state, cls):
             raise StateError(f"State {name!r} is {state.kind} state already: give the {cls.kind} state another name.")
@@ -344,12 +357,15 @@ class KeyedStateBackend:
     def _new_state(self, descriptor: Any, cls: type[S], *functions: Any) -> S:
         name = descriptor.get_name()
         life = time_to_live_of(descriptor)
+        serializers: dict[str, StateSerializer] = serializers_of(descriptor, cls.kind)
+        self._schemas.add(name, serializers)
+        parts: tuple[Any, ...] = (*serializers.values(), *functions)
         if life is None:
-            return cls(self, name, *functions)
+            return cls(self, name, *parts)
         if self._clock is None:
             raise StateError(f"State {name!r} has a time-to-live, but there is no clock: give the backend one.")
         self._sweeps[name] = Sweep(life)
-        state: S = EXPIRING[cls.kind](life, self._clock, self, name, *functions)
+        state: S = EXPIRING[cls.kind](life, self._clock, self, name, *parts)
         return state
 
     def _check_kind(self, name: str, kind: str) -> None:
@@ -392,6 +408,7 @@ class KeyedStateBackend:
         row = _META + self._operator + b"s" + name.encode("utf-8", "surrogatepass")
         self.store.put(row, bytes([STATE_KINDS.index(kind)]) + state_id)
         self._ids[name] = (kind, state_id)
+        self._schemas.settle(name, is_stored=True)
         return state_id
 
     def _epoch_row(self) -> bytes:

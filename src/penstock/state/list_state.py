@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from penstock.state.ttl import list_without_stamps
-from penstock.state.values import dump_value, is_frozen, load_value
+from penstock.state.serializers import StateSerializer
+from penstock.state.ttl import FIRST_UNSTAMPED, list_without_stamps
+from penstock.state.values import is_frozen
 
 if TYPE_CHECKING:
     from penstock.state.keyed import KeyedStateBackend
@@ -51,10 +52,11 @@ class KeyedListState:
 
     kind: ClassVar[str] = "list"
 
-    def __init__(self, backend: KeyedStateBackend, name: str) -> None:
-        """Make the state `name` of a backend."""
+    def __init__(self, backend: KeyedStateBackend, name: str, serializer: StateSerializer) -> None:
+        """Make the state `name` of a backend; the serializer is that of a list of elements."""
         self._backend = backend
         self.name = name
+        self._dumps, self._loads = serializer.dumps, serializer.loads
         self._lists: dict[Hashable, CachedList] = {}
 
     def add(self, value: Any) -> None:
@@ -165,8 +167,8 @@ class KeyedListState:
             row.data = data
 
     def _decode(self, data: bytes) -> list[Any]:
-        items: list[Any] = load_value(list_without_stamps(data), self.name)
+        items: list[Any] = self._loads(data if data[0] >= FIRST_UNSTAMPED else list_without_stamps(data))
         return items
 
     def _encode(self, items: list[Any]) -> bytes:
-        return dump_value(items, self.name)
+        return self._dumps(items)

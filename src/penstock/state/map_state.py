@@ -1,23 +1,31 @@
 """Map state: one row for each entry of the map; owns its cache and the bytes of an entry, not the row layout.
 
-The bytes of an entry are the pickled value. Where the map key would lose its type in its row (True, 1.0), a zero byte,
-the length (4) and the pickled key come before.
+The bytes of an entry are those of the value. Where the map key would lose its type in its row (True, 1.0), a zero byte,
+the length (4) and the bytes of the key come before; a key of a declared type that is a number or a text cannot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.state.keys import decode_key, keeps_type
+from penstock.state.serializers import StateSerializer
 from penstock.state.slots import PLAIN_TYPES, code_of, slot_of, slot_of_code
-from penstock.state.ttl import without_stamp
-from penstock.state.values import dump_value, is_frozen, load_value
+from penstock.state.ttl import FIRST_UNSTAMPED, without_stamp
+from penstock.state.values import is_frozen
 
 if TYPE_CHECKING:
     from penstock.state.keyed import KeyedStateBackend
 
 _KEY_FOLLOWS = b"\x00"
+# Types of map keys that a row's bytes tell, and what gives the key its type back.
+_KEPT_BY_ROW: dict[str, Callable[[Any], Any] | None] = {
+    **dict.fromkeys(("STRING", "BYTE", "SHORT", "INT", "LONG", "BIG_INT", "BYTES")),
+    "BOOLEAN": bool,
+    "DOUBLE": float,
+    "FLOAT": float,
+}
 Pair = tuple[Any, Any]
 Entry = tuple[Any, ...]
 """A map key and its value; with a time to live, the last access too."""
@@ -77,10 +85,17 @@ class KeyedMapState:
 
     kind: ClassVar[str] = "map"
 
-    def __init__(self, backend: KeyedStateBackend, name: str) -> None:
-        """Make the state `name` of a backend."""
+    def __init__(
+        self, backend: KeyedStateBackend, name: str, serializer: StateSerializer, keys: StateSerializer
+    ) -> None:
+        """Make the state `name` of a backend; `keys` is the serializer of the map's keys."""
         self._backend = backend
         self.name = name
+        self._dumps, self._loads = serializer.dumps, serializer.loads
+        self._keys = keys
+        self._check_key = None if keys.is_pickle else keys.check
+        self._is_kept_by_row = keys.schema["type"] in _KEPT_BY_ROW
+        self._typed_key = _KEPT_BY_ROW.get(keys.schema["type"])
         self._maps: dict[Hashable, CachedMap] = {}
 
     def get(self, key: Any) -> Any:
@@ -218,18 +233,22 @@ class KeyedMapState:
         return pair
 
     def _decode(self, code: bytes, data: bytes) -> Entry:
-        data = without_stamp(data)
-        if not data.startswith(_KEY_FOLLOWS):
-            return decode_key(code), load_value(data, self.name)
-        end = 5 + int.from_bytes(data[1:5], "big")
-        return load_value(data[5:end], self.name), load_value(data[end:], self.name)
+        if data[0] < FIRST_UNSTAMPED:
+            data = without_stamp(data)
+        if data.startswith(_KEY_FOLLOWS):
+            end = 5 + int.from_bytes(data[1:5], "big")
+            return self._keys.loads(data[5:end]), self._loads(data[end:])
+        key = decode_key(code)
+        return key if self._typed_key is None or key is None else self._typed_key(key), self._loads(data)
 
     def _encode(self, pair: Entry) -> bytes:
         key, value = pair
-        data = dump_value(value, self.name)
-        if keeps_type(key):
+        data = self._dumps(value)
+        if self._check_key is not None:
+            self._check_key(key)
+        if self._is_kept_by_row or keeps_type(key):
             return data
-        original = dump_value(key, self.name)
+        original = self._keys.dumps(key)
         return _KEY_FOLLOWS + len(original).to_bytes(4, "big") + original + data
 
     def _write_map(self, found: CachedMap) -> None:

@@ -10,13 +10,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from penstock.common.typeinfo import TypeInformation
 from penstock.errors import StateError
-from penstock.state.values import dump_value, is_frozen, load_value
+from penstock.state.serializers import Schema, StateSerializer, serializer_for
+from penstock.state.values import is_frozen
 
 LIST, UNION, BROADCAST = "list", "union list", "broadcast"
 
 Saved = dict[str, tuple[str, Any]]
 """States of one subtask as bytes, by name: kind, and a list of encoded elements or one encoded map."""
+
+Schemas = dict[str, list[Schema]]
+"""The schemas that bytes of a state may have, by its name; those of a state that is only pickled lack."""
 
 
 class OperatorListState:
@@ -25,10 +30,11 @@ class OperatorListState:
     Each element is encoded by itself, so that elements can be dealt out without loading the user's classes.
     """
 
-    def __init__(self, name: str, kind: str) -> None:
+    def __init__(self, name: str, kind: str, serializer: StateSerializer) -> None:
         """Make an empty list."""
         self.name = name
         self.kind = kind
+        self.serializer = serializer
         self._encoded: list[bytes] = []
         self._values: list[Any] | None = []
         self._is_frozen = True
@@ -66,7 +72,7 @@ class OperatorListState:
         if self._values is not None:
             # What can be changed in place may have been: such lists are encoded as a whole, others where they grew.
             kept = self._encoded if self._is_frozen else []
-            self._encoded = kept + [dump_value(value, self.name) for value in self._values[len(kept) :]]
+            self._encoded = kept + list(map(self.serializer.dumps, self._values[len(kept) :]))
         return self.kind, self._encoded
 
     def load(self, encoded: list[bytes]) -> None:
@@ -80,7 +86,7 @@ class OperatorListState:
 
     def _elements(self) -> list[Any]:
         if self._values is None:
-            self._values = [load_value(data, self.name) for data in self._encoded]
+            self._values = list(map(self.serializer.loads, self._encoded))
             self._is_frozen = all(map(is_frozen, self._values))
         return self._values
 
@@ -93,9 +99,10 @@ class OperatorBroadcastState:
 
     kind = BROADCAST
 
-    def __init__(self, name: str) -> None:
-        """Make an empty map."""
+    def __init__(self, name: str, serializer: StateSerializer | None = None) -> None:
+        """Make an empty map; without a serializer it is pickled."""
         self.name = name
+        self.serializer = serializer_for(None, name) if serializer is None else serializer
         self.entries: dict[Any, Any] = {}  # one dict for good: read-only views hold its methods
         self._data = b""
         self._is_changed = True
@@ -160,7 +167,7 @@ class OperatorBroadcastState:
     def save(self) -> tuple[str, bytes]:
         """Return the kind and the bytes of the map."""
         if self._is_changed or (self._was_read and not all(map(is_frozen, self.entries.values()))):
-            self._data = dump_value(self.entries, self.name)
+            self._data = self.serializer.dumps(self.entries)
         self._is_changed = self._was_read = False
         return BROADCAST, self._data
 
@@ -168,7 +175,7 @@ class OperatorBroadcastState:
         """Hold what was saved; a map that has not changed since this process had it last is not decoded again."""
         if self._is_changed or self._was_read or data != self._data:
             self.entries.clear()
-            self.entries.update(load_value(data, self.name))
+            self.entries.update(self.serializer.loads(data))
             self._data = data
         self._is_changed = self._was_read = False
 
@@ -227,31 +234,45 @@ class OperatorStateBackend:
         """Make a backend without states."""
         self._states: dict[str, OperatorState] = {}
         self._saved: Saved = {}
+        self._schemas: Schemas = {}
 
-    def list_state(self, name: str, kind: str = LIST) -> OperatorListState:
-        """Return the list of a name; `kind` is LIST or UNION."""
+    def list_state(self, name: str, kind: str = LIST, type_info: TypeInformation | None = None) -> OperatorListState:
+        """Return the list of a name; `kind` is LIST or UNION, the type that of an element."""
         found = self._known(name, kind)
         if found is None:
-            found = self._register(OperatorListState(name, kind))
+            found = self._register(OperatorListState(name, kind, serializer_for(type_info, name)))
         assert isinstance(found, OperatorListState)
         return found
 
-    def broadcast_state(self, name: str) -> OperatorBroadcastState:
-        """Return the map of a name."""
+    def broadcast_state(self, name: str, type_info: TypeInformation | None = None) -> OperatorBroadcastState:
+        """Return the map of a name; the type is that of the map."""
         found = self._known(name, BROADCAST)
         if found is None:
-            found = self._register(OperatorBroadcastState(name))
+            found = self._register(OperatorBroadcastState(name, serializer_for(type_info, name)))
         assert isinstance(found, OperatorBroadcastState)
         return found
+
+    def schemas(self) -> Schemas:
+        """Return the schemas that what `save` gives may have; elements of a list keep the one they were saved with."""
+        for name, state in self._states.items():
+            known = self._schemas.setdefault(name, [])
+            if not state.serializer.is_pickle and state.serializer.schema not in known:
+                known.append(state.serializer.schema)
+        return {name: list(known) for name, known in self._schemas.items() if known}
+
+    def pickled(self) -> list[str]:
+        """Return the names of the states that are pickled."""
+        return sorted(name for name, state in self._states.items() if state.serializer.is_pickle)
 
     def save(self) -> Saved:
         """Return all states as bytes; those that nobody has asked for are handed on as they came."""
         self._saved = {**self._saved, **{name: state.save() for name, state in self._states.items()}}
         return self._saved
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Saved, schemas: Schemas | None = None) -> None:
         """Hold what was saved, and nothing else."""
         self._saved = saved
+        self._schemas = {name: list(known) for name, known in (schemas or {}).items()}
         for state in self._states.values():
             self._load(state)
 
@@ -272,6 +293,8 @@ class OperatorStateBackend:
             state.reset()
             return
         kind, content = saved
+        for schema in self._schemas.get(state.name, ()):
+            state.serializer.learn(schema)
         if kind != state.kind:
             raise StateError(
                 f"State {state.name!r} is {state.kind} state in the program but {kind} state in the checkpoint: "
@@ -288,17 +311,20 @@ class OperatorSnapshot:
     states: Saved = field(default_factory=dict)
     version: int = -1
     attempt: str = ""
+    schemas: Schemas = field(default_factory=dict)
 
     def to_plain(self) -> dict[str, Any]:
         """Return it without classes of ours: checkpoints outlive them."""
-        return {_MARK: 1, "own": self.own, "states": self.states, "made": (self.version, self.attempt)}
+        plain = {_MARK: 1, "own": self.own, "states": self.states, "made": (self.version, self.attempt)}
+        return {**plain, "schemas": self.schemas} if self.schemas else plain
 
     @staticmethod
     def from_plain(plain: Any) -> OperatorSnapshot | None:
         """Return what `to_plain` gave; None for the snapshot of an operator without such states."""
         if not isinstance(plain, dict) or _MARK not in plain:
             return None
-        return OperatorSnapshot(plain["own"], plain["states"], *plain["made"])
+        version, attempt = plain["made"]
+        return OperatorSnapshot(plain["own"], plain["states"], version, attempt, plain.get("schemas", {}))
 
 
 _MARK = "penstock operator state"
@@ -316,7 +342,21 @@ def rescaled(plain: Sequence[Any], parallelism: int, own_of: int = 0) -> list[An
     own = found[own_of]
     version = max(each.version for each in known)
     states = deal_out([{} if each is None else each.states for each in found], parallelism)
-    return [OperatorSnapshot(plain[own_of] if own is None else own.own, each, version).to_plain() for each in states]
+    schemas = merged_schemas(each.schemas for each in known)
+    return [
+        OperatorSnapshot(plain[own_of] if own is None else own.own, each, version, schemas=schemas).to_plain()
+        for each in states
+    ]
+
+
+def merged_schemas(found: Iterable[Schemas]) -> Schemas:
+    """Return the schemas of several subtasks, each once."""
+    merged: Schemas = {}
+    for each in found:
+        for name, schemas in each.items():
+            known = merged.setdefault(name, [])
+            known += [schema for schema in schemas if schema not in known]
+    return merged
 
 
 def deal_out(saved: Sequence[Saved], parallelism: int) -> list[Saved]:

@@ -7,13 +7,16 @@ operator that sits elsewhere in another plan.
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from penstock.state.declarations import Written
 from penstock.state.keyed import STATE_KINDS
 from penstock.state.keys import encode_key, read_key
 from penstock.state.store import OrderedStore
+from penstock.state.written import SCHEMA_ROW, role_of, split_schema_row
 
 EVENT_TIMERS = "__event_time_timers__"
 PROCESSING_TIMERS = "__processing_time_timers__"
@@ -21,6 +24,9 @@ PROCESSING_TIMERS = "__processing_time_timers__"
 _TIMER_STATES = (EVENT_TIMERS, PROCESSING_TIMERS)
 _EPOCH_NAME = "__epoch__"
 _TIMER_KIND, _EPOCH_KIND = "timer", "epoch"  # names may be a user's too, kinds are not
+SCHEMA_KIND = "schema"
+"""Kind of the rows that tell which schema rows of a state may have; their suffix is the schema's role and number."""
+
 _META, _KEYED, _TIMER = b"\x00", b"\x01", b"\x02"
 _GROUP = struct.Struct(">H")
 _STATE_ID_AT, _KEY_AT = 5, 9
@@ -47,7 +53,12 @@ class PortableRow(NamedTuple):
 
 def is_declaration(row: PortableRow) -> bool:
     """Whether a row says that a state exists, and of which kind."""
-    return row.key_group is None and row.kind != _EPOCH_KIND
+    return row.key_group is None and row.kind not in (_EPOCH_KIND, SCHEMA_KIND)
+
+
+def written_in(row: PortableRow) -> Written:
+    """What a row of `SCHEMA_KIND` tells about the rows of its state."""
+    return {role_of(row.suffix): [json.loads(row.value)]}
 
 
 def timer_ms(row: PortableRow) -> int:
@@ -81,6 +92,10 @@ def _declarations(store: OrderedStore, operator: bytes) -> Iterator[PortableRow]
     for row, value in store.scan(states):
         name = row[len(states) :].decode("utf-8", "surrogatepass")
         yield PortableRow(None, name, STATE_KINDS[value[0]], b"", b"", b"", value)
+    schemas = _META + operator + SCHEMA_ROW
+    for row, value in store.scan(schemas):
+        head, name = split_schema_row(row[len(schemas) :])
+        yield PortableRow(None, name, SCHEMA_KIND, b"", b"", head, value)
     epoch = store.get(_META + operator + b"e")
     if epoch is not None:
         yield PortableRow(None, _EPOCH_NAME, _EPOCH_KIND, b"", b"", b"", epoch)
@@ -91,14 +106,19 @@ def imported_entries(rows: Iterable[PortableRow], operator_index: int) -> Iterat
     operator = operator_index.to_bytes(2, "big")
     ids: dict[str, bytes] = {}
     epoch = b""
+    schemas: set[tuple[str, bytes]] = set()
     for row in rows:
         if row.key_group is None:
-            if row.kind == _EPOCH_KIND:
+            if row.kind == SCHEMA_KIND:
+                if (row.state, row.suffix) not in schemas:
+                    schemas.add((row.state, row.suffix))
+                    yield _META + operator + SCHEMA_ROW + row.suffix + _encoded(row.state), row.value
+            elif row.kind == _EPOCH_KIND:
                 # Lists of all old subtasks come together: what is appended next must sort behind all of them.
                 epoch = max(epoch, row.value)
             elif row.state not in ids:
                 ids[row.state] = row.value[1:5]
-                yield _META + operator + b"s" + row.state.encode("utf-8", "surrogatepass"), row.value
+                yield _META + operator + b"s" + _encoded(row.state), row.value
             continue
         place = _GROUP.pack(row.key_group)
         namespace = encode_key(row.namespace)
@@ -109,3 +129,7 @@ def imported_entries(rows: Iterable[PortableRow], operator_index: int) -> Iterat
             yield _KEYED + operator + place + ids[row.state] + row.key + namespace + row.suffix, row.value
     if epoch:
         yield _META + operator + b"e", epoch
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")

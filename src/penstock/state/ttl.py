@@ -1,8 +1,8 @@
 """Time to live of state: what a configuration asks for and the stamp in front of a row's bytes; owns no clock.
 
 A row of expiring state starts with its stamp: the milliseconds of its last access plus 2**62, 8 bytes big-endian. The
-offset keeps the first byte between 0x20 and 0x5f, apart from that of a pickle (0x80) and of a map entry whose key
-follows (0x00); so rows written before a time to live was set, and after it was taken away, are told from stamped ones.
+offset keeps the first byte between 0x20 and 0x5f, apart from that of a value (0x80 and above) and of a map entry whose
+key follows (0x00); so rows written before a time to live was set, and after it was taken away, are told from others.
 A list row whose elements have different stamps has the newest in front, then their number (4) and all of them (8 each).
 """
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 _OFFSET = 2**62
 _STAMP_BYTES = 8
 _LOWEST, _HIGHEST = 0x20, 0x5F
-_PICKLE = 0x80
+FIRST_UNSTAMPED = 0x80
+"""The bytes of a value, pickled or typed, start with this byte or a higher one."""
+
 # Flink's number of entries looked at for each access, where none is chosen.
 _DEFAULT_CLEANUP_SIZE = 5
 
@@ -83,7 +85,7 @@ def stamped_list(stamps: Sequence[int], data: bytes) -> bytes:
 def stamps_of_list(data: bytes) -> list[int] | int | None:
     """Return the stamps of a list row: one for each element, one for all, or None without time to live."""
     stamp = stamp_of(data)
-    if stamp is None or data[_STAMP_BYTES] == _PICKLE:
+    if stamp is None or data[_STAMP_BYTES] >= FIRST_UNSTAMPED:
         return stamp
     (count,) = struct.unpack_from(">I", data, _STAMP_BYTES)
     return [each - _OFFSET for each in struct.unpack_from(f">{count}Q", data, _STAMP_BYTES + 4)]
@@ -92,7 +94,7 @@ def stamps_of_list(data: bytes) -> list[int] | int | None:
 def list_without_stamps(data: bytes) -> bytes:
     """Return the bytes of a list row without stamps, if they have any."""
     bare = without_stamp(data)
-    if bare[0] == _PICKLE:
+    if bare[0] >= FIRST_UNSTAMPED:
         return bare
     (count,) = struct.unpack_from(">I", bare)
     return bare[4 + _STAMP_BYTES * count :]

@@ -22,7 +22,6 @@ from penstock.state.ttl import (
     stamps_of_list,
 )
 from penstock.state.value_states import KeyedAggregatingState, KeyedReducingState, KeyedValueState, SingleObjectState
-from penstock.state.values import dump_value, load_value
 
 Clock = Callable[[], int]
 
@@ -71,7 +70,7 @@ class _ExpiringObjectState(SingleObjectState):
         return super()._decode(slot, data)
 
     def _encode(self, slot: Hashable, value: Any) -> bytes:
-        return stamped(self._accessed[slot], dump_value(value, self.name))
+        return stamped(self._accessed[slot], self._dumps(value))
 
 
 class ExpiringValueState(_ExpiringObjectState, KeyedValueState):
@@ -160,7 +159,7 @@ class ExpiringListState(KeyedListState):
         self._backend.store.put(row.row, row.data)
 
     def _decode(self, data: bytes) -> list[Any]:
-        items = load_value(list_without_stamps(data), self.name)
+        items = self._loads(list_without_stamps(data))
         stamps = stamps_of_list(data)
         if isinstance(stamps, list):
             return list(zip(stamps, items, strict=True))
@@ -168,7 +167,7 @@ class ExpiringListState(KeyedListState):
         return [(accessed, item) for item in items]
 
     def _encode(self, items: list[Any]) -> bytes:
-        return stamped_list([stamp for stamp, _ in items], dump_value([item for _, item in items], self.name))
+        return stamped_list([stamp for stamp, _ in items], self._dumps([item for _, item in items]))
 
 
 class ExpiringMapState(KeyedMapState):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from penstock.state.ttl import without_stamp
-from penstock.state.values import dump_value, is_frozen, load_value
+from penstock.state.serializers import StateSerializer
+from penstock.state.ttl import FIRST_UNSTAMPED, without_stamp
+from penstock.state.values import is_frozen
 
 if TYPE_CHECKING:
     from penstock.state.keyed import KeyedStateBackend
@@ -21,10 +22,11 @@ class SingleObjectState:
 
     kind: ClassVar[str]
 
-    def __init__(self, backend: KeyedStateBackend, name: str) -> None:
+    def __init__(self, backend: KeyedStateBackend, name: str, serializer: StateSerializer) -> None:
         """Make the state `name` of a backend."""
         self._backend = backend
         self.name = name
+        self._dumps, self._loads = serializer.dumps, serializer.loads
         self._objects: dict[Hashable, Any] = {}
         self._changed: set[Hashable] = set()
         self._stored: dict[Hashable, bytes] = {}  # bytes in the store of objects that can be changed in place
@@ -97,10 +99,10 @@ class SingleObjectState:
         return data
 
     def _decode(self, slot: Hashable, data: bytes) -> Any:
-        return load_value(without_stamp(data), self.name)
+        return self._loads(data if data[0] >= FIRST_UNSTAMPED else without_stamp(data))
 
     def _encode(self, slot: Hashable, value: Any) -> bytes:
-        return dump_value(value, self.name)
+        return self._dumps(value)
 
 
 class KeyedValueState(SingleObjectState):
@@ -131,9 +133,9 @@ class KeyedReducingState(SingleObjectState):
 
     kind = "reducing"
 
-    def __init__(self, backend: KeyedStateBackend, name: str, function: Any) -> None:
+    def __init__(self, backend: KeyedStateBackend, name: str, serializer: StateSerializer, function: Any) -> None:
         """Make the state `name`, reduced by a function object or a plain callable."""
-        super().__init__(backend, name)
+        super().__init__(backend, name, serializer)
         self._reduce: Callable[[Any, Any], Any] = getattr(function, "reduce", function)
 
     def get(self) -> Any:
@@ -162,9 +164,9 @@ class KeyedAggregatingState(SingleObjectState):
 
     kind = "aggregating"
 
-    def __init__(self, backend: KeyedStateBackend, name: str, function: Any) -> None:
+    def __init__(self, backend: KeyedStateBackend, name: str, serializer: StateSerializer, function: Any) -> None:
         """Make the state `name`, aggregated by an `AggregateFunction`."""
-        super().__init__(backend, name)
+        super().__init__(backend, name, serializer)
         self._function = function
 
     def get(self) -> Any:

@@ -33,15 +33,18 @@ from penstock.runtime.admission import admit
 from penstock.runtime.batch_run import is_due, source_rows, vertex_rows
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.intake import SourceList, Wish, source_operator
+from penstock.runtime.pickled_states import PickledStates
 from penstock.runtime.report import SubtaskEntry
 from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.source_tasks import Offset
 from penstock.runtime.subtask import Subtask, TaskSettings
 from penstock.savepoint import CheckpointOrigin, Origin, Restoration, begin_savepoint, finish_savepoint
+from penstock.savepoint.matching import check_declared
 from penstock.savepoint.restoring import RestoreOrder, restore_state
-from penstock.savepoint.starting import Beginning, declared_kinds, made_or_abandoned
+from penstock.savepoint.starting import Beginning, declared_states, keyed_vertices, made_or_abandoned, needs_check
 from penstock.savepoint.writing import savepoint_place, write_part
 from penstock.state.backends import BACKENDS, DEFAULT_BACKEND
+from penstock.state.declarations import Declared
 from penstock.state.versions import StateVersion, SubtaskState
 from penstock.testing.clock import ManualClock
 from penstock.testing.cuts import cut_at_random
@@ -144,6 +147,7 @@ class InProcessJob:
         self._options = options
         self._random = None if options.seed is None else random.Random(options.seed)
         self._sinks = InProcessSinks(self.plan)
+        self._pickled_states = PickledStates(self.plan)
         self.collected = self._sinks.collected
         self._sources = SourceList.of(self.plan, settings.max_records_per_batch)
         if self._sources.frames:
@@ -158,6 +162,9 @@ class InProcessJob:
         if beginning.origin is not None:
             origin = beginning.origin
             made_or_abandoned(self.directory, lambda: self._take_over(origin))
+        own = needs_check(self.directory, beginning)
+        if own is not None:
+            check_declared(own, self.plan, self._declared())
         self._wish = Wish()
         self._subtasks: dict[tuple[int, int], Subtask] = {}
         self._committer = VersionCommitter(self.plan, self.directory)
@@ -169,13 +176,20 @@ class InProcessJob:
         """Make the first version of what another job had come to."""
 
         def restore(order: RestoreOrder) -> StateVersion:
-            return restore_state(order, declared_kinds(partial(self._new_subtask, order.vertex_id, order.subtask)))
+            return restore_state(order, declared_states(partial(self._new_subtask, order.vertex_id, order.subtask)))
 
         restoration = Restoration(origin, self.plan, self.directory)
         offset = self._sources.resumed_offset(origin.manifest.offset())
         self.directory.write_seal(
             restoration.first_seal(self.job_id, lambda orders: [restore(order) for order in orders], offset)
         )
+
+    def _declared(self) -> Declared:
+        """What the functions of keyed vertices ask for."""
+        declared: Declared = {}
+        for vertex in keyed_vertices(self.plan):
+            declared |= declared_states(partial(self._new_subtask, vertex.id, 0))
+        return declared
 
     def write_savepoint(self, directory: str | None) -> str:
         """Write a savepoint of the last batch into a new folder below a directory; returns its path."""
@@ -374,6 +388,7 @@ class InProcessJob:
         self._set_clock(end)
         arrived = self._run_levels(_Host(self, version, self._seal), self._offset, end)
         reports = reports_of(arrived)
+        self._pickled_states.look_at(reports)
         self._sinks.before_seal(arrived)
         self._step("seal", version)
         sealed = self._committer.seal(self._seal, version, reports, end)

@@ -26,6 +26,7 @@ from penstock.engine.spark.rows_arrow import from_batch
 from penstock.engine.spark.statistics import JobStatistics
 from penstock.errors import CheckpointError
 from penstock.graph.plan import JobPlan
+from penstock.runtime.pickled_states import PickledStates
 from penstock.runtime.report import Report
 from penstock.runtime.source_tasks import Offset
 
@@ -45,6 +46,7 @@ class BatchCommitter:
     ) -> None:
         self._directory = directory
         self._versions = VersionCommitter(plan, directory, run_on_workers)
+        self._pickled_states = PickledStates(plan)
         self._control = control
         self._sinks = sinks
         self._statistics = statistics
@@ -146,6 +148,7 @@ class BatchCommitter:
             wanted = frame.where(~frame["vertex"].isin(apart)) if apart else frame
             arrived = [row for table in wanted.toArrow().to_batches() for row in from_batch(table)]
             reports = reports_of(arrived)
+            self._pickled_states.look_at(reports)
             self._sinks.before_seal(frame, arrived, batch)
         finally:
             if apart:

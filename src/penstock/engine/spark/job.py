@@ -35,7 +35,7 @@ from penstock.engine.spark.savepoints import SavepointDesk, SavepointRequest
 from penstock.engine.spark.session import get_session, query_config
 from penstock.engine.spark.shipping import ShippedPlan, check_picklable, ship
 from penstock.engine.spark.statistics import JobStatistics, Progress
-from penstock.engine.spark.taking_over import TakingOver
+from penstock.engine.spark.taking_over import TakingOver, declared_on_workers
 from penstock.engine.spark.topology import build_frame, count_frame_sources
 from penstock.engine.spark.worker_orders import Workers
 from penstock.errors import CheckpointError, JobCancelledError, JobFailedError
@@ -44,7 +44,8 @@ from penstock.runtime.admission import admit
 from penstock.runtime.intake import SourceList
 from penstock.runtime.subtask import TaskSettings
 from penstock.savepoint import Origin
-from penstock.savepoint.starting import Beginning, made_or_abandoned
+from penstock.savepoint.matching import check_declared
+from penstock.savepoint.starting import Beginning, made_or_abandoned, needs_check
 
 _POLL_SECONDS = 0.05
 
@@ -110,6 +111,10 @@ class SparkJob:
         self.job_id = beginning.adopt(directory, plan, allow_non_restored_state=settings.allow_non_restored_state)
         if beginning.origin is not None:
             made_or_abandoned(directory, partial(self._take_over, beginning.origin))
+        own = needs_check(directory, beginning)
+        if own is not None:
+            shipped = self._ship(self._task_settings(0, time.time_ns() // 1_000_000), None)
+            check_declared(own, plan, declared_on_workers(self._session, shipped, plan))
         self.savepoints = SavepointDesk(self._session, plan, directory, self.job_id, settings.savepoint_directory)
         self._started = time.monotonic()
         self._cancel = threading.Event()

@@ -21,7 +21,8 @@ from penstock.graph.plan import JobPlan
 from penstock.runtime.intake import SourceList
 from penstock.savepoint import Origin, Restoration
 from penstock.savepoint.restoring import RestoreOrder, restore_state
-from penstock.savepoint.starting import declared_kinds
+from penstock.savepoint.starting import declared_states, keyed_vertices
+from penstock.state.declarations import Declared
 from penstock.state.versions import StateVersion
 
 
@@ -102,8 +103,21 @@ def _copy_files(source: fs.FileSystem, folder: str, target: fs.FileSystem, to: s
 
 def _restoring(shipped: ShippedPlan) -> Callable[[RestoreOrder], StateVersion]:
     def restore(order: RestoreOrder) -> StateVersion:
-        kinds = declared_kinds(lambda: subtask_of(shipped, order.vertex_id, order.subtask))
-        forget(order.vertex_id, order.subtask)
-        return restore_state(order, kinds)
+        return restore_state(order, _declared_by(shipped, order.vertex_id, order.subtask))
 
     return restore
+
+
+def declared_on_workers(session: SparkSession, shipped: ShippedPlan, plan: JobPlan) -> Declared:
+    """The states that the functions of keyed vertices ask for, found where they will run."""
+    found: Declared = {}
+    vertices = [vertex.id for vertex in keyed_vertices(plan)]
+    for declared in run_on_workers(session, lambda vertex: _declared_by(shipped, vertex, 0), vertices):
+        found |= declared
+    return found
+
+
+def _declared_by(shipped: ShippedPlan, vertex_id: int, subtask: int) -> Declared:
+    declared = declared_states(lambda: subtask_of(shipped, vertex_id, subtask))
+    forget(vertex_id, subtask)
+    return declared

@@ -21,6 +21,7 @@ from penstock.datastream.state import (
 )
 from penstock.errors import StateError
 from penstock.runtime.callables import Collector, checked_results
+from penstock.runtime.operators.checkpointed import type_of_map
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessContext, ProcessOperator
 from penstock.runtime.rows import Timestamps
@@ -186,4 +187,7 @@ class KeyedBroadcastProcessOperator(BroadcastProcessOperator, KeyedProcessOperat
 
 def _states(operator: StreamOperator, descriptors: Sequence[MapStateDescriptor]) -> dict[str, OperatorBroadcastState]:
     backend = operator.operator_state()
-    return {descriptor.get_name(): backend.broadcast_state(descriptor.get_name()) for descriptor in descriptors}
+    return {
+        descriptor.get_name(): backend.broadcast_state(descriptor.get_name(), type_of_map(descriptor))
+        for descriptor in descriptors
+    }

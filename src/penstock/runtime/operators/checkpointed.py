@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
+from penstock.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from penstock.datastream.checkpointed_function import (
     CheckpointedFunction,
     CheckpointListener,
@@ -77,7 +78,8 @@ class CheckpointedPart:
         """Be where the last checkpoint was, whoever made it, and say that it is final."""
         made = None if saved is None else (saved.version, saved.attempt)
         if not self._is_started or made != self._made:
-            self.states.restore({} if saved is None else saved.states)
+            states, schemas = ({}, {}) if saved is None else (saved.states, saved.schemas)
+            self._operator.guarded(partial(self.states.restore, states, schemas), "restoring its state")
             context = _InitializationContext(self._operator, self.states, saved)
             for function in self._functions:
                 function.start(context)
@@ -85,6 +87,10 @@ class CheckpointedPart:
         self._making = version, attempt
         if saved is not None:
             self._notify(saved.version)
+
+    def pickled_states(self) -> list[str]:
+        """States that have no type, though they have a descriptor that could tell one."""
+        return [name for name in self.states.pickled() if not name.startswith(_LIST_NAME)]
 
     def _notify(self, checkpoint_id: int) -> None:
         for listener in self._listeners:
@@ -98,7 +104,11 @@ class CheckpointedPart:
         for function in self._functions:
             function.save(context, self.states)
         self._made = self._making
-        return OperatorSnapshot(own, self.states.save(), version, attempt).to_plain()
+        try:
+            states = self.states.save()
+        except StateError as error:
+            raise self._operator.failure(error, "saving its state") from None
+        return OperatorSnapshot(own, states, version, attempt, self.states.schemas()).to_plain()
 
 
 class _RestartableFunction:
@@ -184,17 +194,25 @@ class _StateStore(OperatorStateStore):
         self._states = states
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
-        state: Any = self._states.broadcast_state(_name("get_broadcast_state", state_descriptor, MapStateDescriptor))
+        name = _name("get_broadcast_state", state_descriptor, MapStateDescriptor)
+        state: Any = self._states.broadcast_state(name, type_of_map(state_descriptor))
         return state  # type: ignore[no-any-return]
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        state: Any = self._states.list_state(_name("get_list_state", state_descriptor, ListStateDescriptor))
+        name = _name("get_list_state", state_descriptor, ListStateDescriptor)
+        state: Any = self._states.list_state(name, type_info=state_descriptor.elem_type_info)
         return state  # type: ignore[no-any-return]
 
     def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
         name = _name("get_union_list_state", state_descriptor, ListStateDescriptor)
-        state: Any = self._states.list_state(name, UNION)
+        state: Any = self._states.list_state(name, UNION, state_descriptor.elem_type_info)
         return state  # type: ignore[no-any-return]
+
+
+def type_of_map(descriptor: MapStateDescriptor) -> TypeInformation | None:
+    """The type of a broadcast map; None if its values are pickled, for then it is quicker to pickle it as a whole."""
+    is_pickled = isinstance(descriptor.value_type_info, PickledBytesTypeInfo)
+    return None if is_pickled else descriptor.type_info
 
 
 def _name(method: str, descriptor: Any, kind: type[StateDescriptor]) -> str:

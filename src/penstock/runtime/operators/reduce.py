@@ -28,7 +28,8 @@ class ReduceOperator(StreamOperator):
         """Open the function and its state."""
         self.open_function(self.function)
         self._reduce = method_or_callable(self.function, "reduce")
-        self._state = self.runtime_context().get_state(ValueStateDescriptor(STATE_NAME, None))
+        assert self.context.backend is not None
+        self._state = self.context.backend.get_value_state(ValueStateDescriptor(STATE_NAME, None))
 
     def close(self) -> None:
         """Close the function."""

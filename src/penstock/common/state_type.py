@@ -1,0 +1,28 @@
+"""What a state descriptor takes as a type, and the declared type it stands for; owns no type itself."""
+
+from __future__ import annotations
+
+from penstock.common.avro_type import AvroSchema, GenericRecordAvroTypeInfo
+from penstock.common.type_inference import from_hint, is_record
+from penstock.common.typeinfo import TypeInformation, Types
+
+__all__ = ["StateType", "checked_state_type"]
+
+StateType = TypeInformation | AvroSchema | type
+"""One of `Types.*`, an Avro schema, or a class: a dataclass or a named tuple."""
+
+
+def checked_state_type(state_name: str, declared: StateType | None) -> TypeInformation:
+    """Return the declared type of a state; None means that it is pickled."""
+    if declared is None:
+        return Types.PICKLED_BYTE_ARRAY()
+    if isinstance(declared, AvroSchema):
+        return GenericRecordAvroTypeInfo(declared)
+    if isinstance(declared, type) and is_record(declared):
+        return from_hint(declared)
+    if not isinstance(declared, TypeInformation):
+        raise TypeError(
+            f"state {state_name!r}: expected one of Types.*, a dataclass with all its fields in __init__, "
+            f"a named tuple or an AvroSchema, got {type(declared).__name__} {declared!r}"
+        )
+    return declared
