@@ -16,7 +16,7 @@ from typing import Any
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
-from penstock.common import WatermarkStrategy
+from penstock.common import Types, WatermarkStrategy
 from penstock.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.testing import CollectSink, KeyedProcessHarness
@@ -29,7 +29,7 @@ JOB_LIMIT_MS = 50.0
 
 class CountAndTell(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._count = runtime_context.get_state(ValueStateDescriptor("count"))
+        self._count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
 
     def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> None:
         self._count.update((self._count.value() or 0) + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock.common import WatermarkStrategy
+from penstock.common import Types, WatermarkStrategy
 from penstock.datastream import DataStream, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.connectors.data_gen import DataGeneratorSource
 from penstock.datastream.state import ValueStateDescriptor
@@ -21,7 +21,7 @@ class RunningCount(KeyedProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         """Get the state."""
-        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
 
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterable[Any]:
         """Count."""

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.common.basic_types import BasicTypeInfo, TypeInformation, shown
+from penstock.common.dataclass_defaults import default_maker
 from penstock.common.state_aliases import alias_names, aliases_of
 from penstock.common.types import Row
 
@@ -351,10 +352,8 @@ class RecordTypeInfo(RowTypeInfo):
         found: dict[str, Callable[[], Any]] = {}
         if dataclasses.is_dataclass(self.record_class):
             for field in dataclasses.fields(self.record_class):
-                if field.default_factory is not dataclasses.MISSING:
-                    found[field.name] = field.default_factory
-                elif field.default is not dataclasses.MISSING:
-                    found[field.name] = partial(_given, field.default)
+                make = default_maker(field)
+                found |= {} if make is None else {field.name: make}
         else:
             defaults: dict[str, Any] = getattr(self.record_class, "_field_defaults", {})
             found = {name: partial(_given, value) for name, value in defaults.items()}

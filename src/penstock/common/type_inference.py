@@ -100,7 +100,10 @@ def _record(record_class: type, enclosing: tuple[type, ...]) -> TypeInformation:
     try:
         hints = typing.get_type_hints(record_class)
     except NameError as error:
-        raise TypeError(f"a field of {record_class.__qualname__} has a hint that cannot be resolved: {error}") from None
+        raise TypeError(
+            f"a field of {record_class.__qualname__} has a hint that cannot be resolved: {error}; classes of a script "
+            "travel without it, so put them into a module, or do without 'from __future__ import annotations' there"
+        ) from None
     return RecordTypeInfo(record_class, names, [_resolve(hints.get(name, Any), enclosing) for name in names])
 
 

@@ -17,8 +17,9 @@ from penstock.savepoint.opening import open_origin
 from penstock.savepoint.origin import Origin
 from penstock.savepoint.retained import CheckpointOrigin
 from penstock.savepoint.row_sources import CheckpointRows, RowSource
-from penstock.state.operator_state import BROADCAST, OperatorSnapshot
+from penstock.state.operator_state import BROADCAST, OperatorSnapshot, merged_schemas
 from penstock.state.portable import PortableRow, exported_rows, is_declaration, timer_ms
+from penstock.state.serializers import Schema, plain_reader_of
 from penstock.state.values import load_value
 
 _EVERYTHING = range(1 << 16)
@@ -270,19 +271,22 @@ def _without_key(origin: Origin, uid: str, wanted: str | None) -> Iterator[State
     names = origin.manifest.operators[uid].operator_states
     if not names:
         return
-    saved = [found.states for found in map(OperatorSnapshot.from_plain, origin.snapshots(uid)) if found is not None]
+    known = [found for found in map(OperatorSnapshot.from_plain, origin.snapshots(uid)) if found is not None]
+    saved, schemas = [found.states for found in known], merged_schemas(found.schemas for found in known)
     for name, kind in sorted(names.items()):
         if wanted in (None, name):
             contents = [states[name][1] for states in saved if name in states]
             elements = [element for each in contents for element in (each if isinstance(each, list) else [each])]
-            entries = _map_entries(name, contents) if kind == BROADCAST else len(elements)
+            entries = _map_entries(name, contents, schemas.get(name, [])) if kind == BROADCAST else len(elements)
             yield StateSummary(name, kind, entries, sum(map(len, elements)))
 
 
-def _map_entries(name: str, contents: list[bytes]) -> int | None:
+def _map_entries(name: str, contents: list[bytes], schemas: list[Schema]) -> int | None:
     """Entries of the copies of a map; None if they are of classes that are not here, or written in another way."""
+    read = plain_reader_of(schemas)
     try:
-        return sum(len(load_value(each, name)) for each in contents)
+        copies = map(read, contents)
+        return sum(len(load_value(each, name) if isinstance(each, bytes) else each) for each in copies)
     except Exception:  # whatever loading objects of somebody else may raise
         return None
 

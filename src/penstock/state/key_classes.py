@@ -7,6 +7,7 @@ import importlib
 import sys
 from typing import Any
 
+from penstock.common.dataclass_defaults import default_maker
 from penstock.errors import KeyEncodingError
 
 # Classes met while encoding: a class of a script shipped to a worker can be found in no module there.
@@ -33,7 +34,7 @@ def type_name(cls: type) -> str:
 
 def has_default(field: dataclasses.Field[Any]) -> bool:
     """Tell whether a dataclass field has a default or a default factory."""
-    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+    return default_maker(field) is not None
 
 
 def _look_up(module: str, name: str) -> Any:

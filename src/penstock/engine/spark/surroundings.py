@@ -1,9 +1,14 @@
-"""What a program finds in its own process and its functions need in others: search path and classes of the script."""
+"""What a program finds in its own process and its functions need in others: search path and classes of the script.
+
+With the classes go the names in their type hints, where these are text (`from __future__ import annotations`): types of
+state are made of them in the workers.
+"""
 
 from __future__ import annotations
 
 import io
 import pickle
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -34,13 +39,19 @@ class Surroundings:
             setattr(main, name, value)
 
 
-def _main_classes() -> dict[str, type]:
+def _main_classes() -> dict[str, Any]:
     main = sys.modules.get("__main__")
     classes: dict[str, type] = {}
     for name, value in list(vars(main).items()) if main is not None else []:
         if isinstance(value, type) and value.__module__ == "__main__" and _is_picklable(value):
             classes[name] = value
-    return classes
+    hinted = {name: vars(main)[name] for name in _hinted_names(classes) if name in vars(main)}
+    return {**{name: value for name, value in hinted.items() if _is_picklable(value)}, **classes}
+
+
+def _hinted_names(classes: dict[str, type]) -> set[str]:
+    hints = [hint for each in classes.values() for hint in vars(each).get("__annotations__", {}).values()]
+    return {name for hint in hints if isinstance(hint, str) for name in re.findall(r"[^\W\d]\w*", hint)}
 
 
 def _is_picklable(value: Any) -> bool:

@@ -6,7 +6,7 @@ have none), maps are lists of pairs, instants are microseconds, parts that were 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,8 +18,8 @@ from penstock.errors import StateError
 from penstock.state.serializers.avro_forms import avro_form
 from penstock.state.serializers.avro_plain import avro_arrow_type
 from penstock.state.serializers.basic_forms import BASIC, MisfitError
-from penstock.state.serializers.encoding import HEAD_BYTES, NULL, encoding_of
-from penstock.state.serializers.schemas import Schema, described
+from penstock.state.serializers.encoding import HEAD_BYTES, NULL, PICKLED, encoding_of
+from penstock.state.serializers.schemas import Schema, described, number_of
 
 Convert = Callable[[Any], Any]
 
@@ -72,6 +72,21 @@ def plain_reader(written: Schema) -> Callable[[bytes], Any]:
         if data[:1] == NULL:
             return None
         raise StateError(f"bytes of state are not those of {described(written)}: another schema has written them")
+
+    return read
+
+
+def plain_reader_of(written: Sequence[Schema]) -> Callable[[bytes], Any]:
+    """Return what reads bytes of any of some schemas, told apart by their numbers; pickles stay bytes."""
+    readers = {number_of(schema): plain_reader(schema) for schema in written}
+
+    def read(data: bytes) -> Any:
+        if data[:1] == PICKLED:
+            return data
+        reader = readers.get(data[1:HEAD_BYTES])
+        if reader is None:
+            raise StateError("bytes of state have a type that is not described beside them: they are damaged")
+        return reader(data)
 
     return read
 

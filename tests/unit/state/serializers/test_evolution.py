@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime
 import json
+import pickle
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import cloudpickle
 import pytest
 
 from penstock.common import Row, Types, from_hint
-from penstock.common.typeinfo import TypeInformation
+from penstock.common.typeinfo import RecordTypeInfo, TypeInformation
 from penstock.datastream.formats.avro import AvroSchema, GenericRecordAvroTypeInfo
 from penstock.datastream.state import state_aliases
 from penstock.errors import StateError
@@ -206,6 +208,24 @@ def test_defaults_are_made_anew_for_each_value() -> None:
     first, second = read(before.dumps(ITEM)), read(before.dumps(ITEM))
     first.tags.append("changed")
     assert second.tags == []
+
+
+def test_classes_that_travelled_by_value_keep_their_defaults() -> None:
+    # Classes of a script do; the mark for "no default" is not the same object afterwards.
+    @dataclass
+    class Item:
+        sku: str
+        note: str = "-"
+        tags: list[str] = field(default_factory=list)
+
+    travelled = from_hint(pickle.loads(cloudpickle.dumps(Item)))
+    assert isinstance(travelled, RecordTypeInfo)
+    assert travelled.field_defaults().keys() == {"note", "tags"}
+    old, new = Types.ROW_NAMED(["sku"], [Types.STRING()]), serializer_for(travelled, "s")
+    found = reader_for(schema_of(old), new)(serializer_for(old, "s").dumps(Row(sku="a")))
+    assert (found.sku, found.note, found.tags) == ("a", "-", [])
+    without = Types.ROW_NAMED(["note"], [Types.STRING()])
+    assert incompatibility(schema_of(without), new.schema) is not None
 
 
 def test_a_field_keeps_its_own_name_before_any_alias() -> None:
