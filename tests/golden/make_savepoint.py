@@ -1,8 +1,8 @@
 """Makes what is stored here anew: `python -m tests.golden.make_savepoint`. Only for a format that nobody uses yet.
 
-`savepoint-1` is a savepoint of the program in the middle of its input; `checkpoint-1` is the checkpoint directory of
+`savepoint-2` is a savepoint of the program in the middle of its input; `checkpoint-2` is the checkpoint directory of
 the same moment, with the sink's output folder beside it; `expected.json` is what a job that goes on from either
-publishes.
+publishes. Those with the number 1 are of the format before, in which all state was pickled; they are never made anew.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from pathlib import Path
 from tests.golden import program
 
 FOLDER = Path(__file__).parent
-SAVEPOINT = FOLDER / "savepoint-1"
-CHECKPOINT = FOLDER / "checkpoint-1"
+SAVEPOINT = FOLDER / "savepoint-2"
+CHECKPOINT = FOLDER / "checkpoint-2"
+OLD_SAVEPOINT = FOLDER / "savepoint-1"
+OLD_CHECKPOINT = FOLDER / "checkpoint-1"
 EXPECTED = FOLDER / "expected.json"
 BATCHES = 3
 RECORDS_OF_BATCH = 12

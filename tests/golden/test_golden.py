@@ -17,7 +17,15 @@ import pytest
 from penstock.errors import PenstockError
 from penstock.savepoint.manifest import FORMAT
 from penstock.state.portable import EVENT_TIMERS, PROCESSING_TIMERS
-from tests.golden.make_savepoint import CHECKPOINT, EXPECTED, SAVEPOINT, make, published_after
+from tests.golden.make_savepoint import (
+    CHECKPOINT,
+    EXPECTED,
+    OLD_CHECKPOINT,
+    OLD_SAVEPOINT,
+    SAVEPOINT,
+    make,
+    published_after,
+)
 
 ADVICE = """
 The format of state has changed: jobs in use could not go on from what they have. Either
@@ -41,14 +49,16 @@ def told(folder: Path) -> dict[str, Any]:
     return plain
 
 
-def test_a_job_goes_on_from_the_stored_savepoint(tmp_path: Path) -> None:
-    found = or_advise(lambda: published_after(SAVEPOINT, tmp_path / "out"))
+@pytest.mark.parametrize("stored", [OLD_SAVEPOINT, SAVEPOINT], ids=lambda path: path.name)
+def test_a_job_goes_on_from_the_stored_savepoint(tmp_path: Path, stored: Path) -> None:
+    found = or_advise(lambda: published_after(stored, tmp_path / "out"))
     assert found == json.loads(EXPECTED.read_text()), ADVICE
 
 
-def test_a_job_goes_on_from_the_stored_checkpoint(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stored", [OLD_CHECKPOINT, CHECKPOINT], ids=lambda path: path.name)
+def test_a_job_goes_on_from_the_stored_checkpoint(tmp_path: Path, stored: Path) -> None:
     copy = tmp_path / "copy"  # the sink's files are published from where they are
-    shutil.copytree(CHECKPOINT, copy)
+    shutil.copytree(stored, copy)
     found = or_advise(lambda: published_after(copy / "checkpoint", copy / "out"))
     assert found == json.loads(EXPECTED.read_text()), ADVICE
 
@@ -81,7 +91,9 @@ def contents(folder: Path) -> dict[str, Any]:
 
 def test_the_stored_savepoint_has_something_of_everything() -> None:
     plain = told(SAVEPOINT)
-    assert plain["format"] == FORMAT == 1
+    assert plain["format"] == FORMAT == 2
+    assert told(OLD_SAVEPOINT)["format"] == 1
+    assert plain["operators"]["ledger"]["schemas"]["periods"].keys() == {"value", "map_key"}
     states = {f"{uid}: {kind}" for uid, each in plain["operators"].items() for kind in each["states"].values()}
     assert {f"ledger: {kind}" for kind in ("value", "list", "map", "reducing", "aggregating", "timer")} <= states
     names = {name for each in plain["operators"].values() for name in each["states"]}

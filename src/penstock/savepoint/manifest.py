@@ -10,7 +10,10 @@ from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.errors import CheckpointError
 from penstock.state.declarations import Written
 
-FORMAT = 1
+FORMAT = 2
+"""What is written. Format 1 had no types of state: all values were pickled."""
+
+_READABLE = (1, FORMAT)
 MANIFEST = "savepoint.json"
 
 
@@ -94,8 +97,9 @@ class Manifest:
         try:
             plain: dict[str, Any] = json.loads(text)
             found = plain.pop("format")
-            if found != FORMAT:
-                raise CheckpointError(f"savepoint {place} has format {found}; this version reads {FORMAT}")
+            if found not in _READABLE:
+                known = " and ".join(map(str, _READABLE))
+                raise CheckpointError(f"savepoint {place} has format {found}; this version reads {known}")
             operators = {uid: OperatorRecord(**each) for uid, each in plain.pop("operators").items()}
             files = {path: FileRecord(**each) for path, each in plain.pop("files").items()}
             return cls(operators=operators, files=files, **plain)

@@ -46,7 +46,7 @@ def test_the_description_tells_what_is_in_it_and_not_where_it_is(savepoint: Path
     text = (savepoint / "savepoint.json").read_text()
     assert str(savepoint.parent) not in text
     told = json.loads(text)
-    assert told["format"] == 1 and told["job_name"] == "ledger" and told["penstock_version"]
+    assert told["format"] == 2 and told["job_name"] == "ledger" and told["penstock_version"]
     assert told["positions"].keys() == {"numbers", "extra"}
     operator = told["operators"]["ledger"]
     assert operator["states"] == {"count": "value", "names": "list", "periods": "map", EVENT_TIMERS: "timer"}
@@ -71,7 +71,7 @@ def flip(path: Path) -> None:
     [
         (lambda folder: (folder / "savepoint.json").unlink(), "no complete savepoint"),
         (lambda folder: (folder / "savepoint.json").write_text("{"), "does not describe a savepoint"),
-        (lambda folder: (folder / "savepoint.json").write_text('{"format": 7}'), "has format 7; this version reads 1"),
+        (lambda folder: (folder / "savepoint.json").write_text('{"format": 7}'), "has format 7; this version reads 1 and 2"),
         (lambda folder: (folder / "operators/ledger/part-0.parquet").unlink(), "part-0.parquet is missing"),
         (lambda folder: cut(folder / "operators/ledger/part-1.parquet"), r"part-1.parquet has \d+ bytes instead of"),
         (lambda folder: flip(folder / "operators/ledger/part-1.parquet"), "part-1.parquet is damaged"),
