@@ -6,8 +6,7 @@ The same for every engine; when each step is taken is theirs to decide.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
 from penstock.checkpoint.directory import CheckpointDirectory
 from penstock.checkpoint.seal import Frames, Seal
@@ -44,21 +43,15 @@ class VersionCommitter:
 
     def publish(self, seal: Seal) -> None:
         """Make what the sinks staged for a version that was sealed just now visible."""
-        for committer, items in self._work(seal):
-            committer.commit(items)
+        for uid, items in seal.committables.items():
+            self._committers[uid].commit(items)
         self._tell(seal)
 
     def publish_again(self, seal: Seal) -> None:
         """The same for a version that a process sealed before it died, and may have published."""
-        for committer, items in self._work(seal):
-            committer.commit_again(items)
-        self._tell(seal)
-
-    def _work(self, seal: Seal) -> Iterator[tuple[Committer, list[Any]]]:
         for uid, items in seal.committables.items():
-            committer = self._committers[uid]
-            committer.input_id = seal.input_id()
-            yield committer, items
+            self._committers[uid].commit_again(items)
+        self._tell(seal)
 
     def close(self) -> None:
         """Let go of what the sources' listeners hold."""

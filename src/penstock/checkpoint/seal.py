@@ -7,8 +7,6 @@ has its sinks published again.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import pickle
 import zlib
 from collections.abc import Iterable
@@ -47,11 +45,6 @@ class Seal:
     def entry(self, vertex_uid: str, subtask: int) -> SubtaskEntry:
         """What a subtask goes on from; empty at the very first."""
         return self.entries.get((vertex_uid, subtask), SubtaskEntry())
-
-    def input_id(self) -> str:
-        """What the version was made of, as a short text: the same for every try of its batch."""
-        positions = json.dumps([self.offset, self.frames], sort_keys=True)
-        return hashlib.sha256(positions.encode()).hexdigest()[:16]
 
     def next_deadline(self) -> int | None:
         """The earliest processing time at which some subtask wants a batch."""

@@ -11,8 +11,8 @@ from penstock.connectors.kafka_records import ANY_PARTITION, Block, TopicDirecto
 from penstock.errors import ConfigurationError, SinkError
 
 # Users who configure logging see what librdkafka says; nobody else is bothered with connections that come back.
-_log = logging.getLogger("penstock.kafka")
-_log.addHandler(logging.NullHandler())
+kafka_log = logging.getLogger("penstock.kafka")
+kafka_log.addHandler(logging.NullHandler())
 
 _DEFAULTS = {
     "partitioner": "murmur2_random",  # keys land where Java's clients put them
@@ -67,7 +67,7 @@ def new_producer(settings: dict[str, str], who: str, **more: Any) -> Any:
     """A producer; nothing is sent and nothing is asked yet."""
     kafka = library()
     try:
-        return kafka.Producer({**settings, **more, "error_cb": _note}, logger=_log)
+        return kafka.Producer({**settings, **more, "error_cb": _note}, logger=kafka_log)
     except kafka.KafkaException as error:
         raise refused_property(error, who) from None
     except TypeError as error:
@@ -181,4 +181,4 @@ def _may_come(error: Any) -> bool:
 
 def _note(error: Any) -> None:
     """What librdkafka says of its connections: it goes on by itself, and calls that wait too long fail."""
-    _log.debug("Kafka client: %s", error)
+    kafka_log.debug("Kafka client: %s", error)

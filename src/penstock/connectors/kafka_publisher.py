@@ -1,7 +1,7 @@
 """Publishes stages to Kafka: messages and marker in one transaction.
 
 The marker is an offset with a text, committed in the transaction for a consumer group that nobody is in: it is as
-atomic as the messages, it takes no topic of its own, and there is only the last one to be read. `init_transactions`
+atomic as the messages, it takes no topic of its own, and there is only one to be read. `init_transactions`
 comes before it is read: that ends what a dead process left open and shuts a live one out. A producer that has not been
 shut out since knows the marker it wrote itself.
 """
@@ -13,7 +13,6 @@ import hashlib
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +20,11 @@ from penstock.connectors.kafka_producing import (
     common_settings,
     error_of,
     is_hopeless,
+    kafka_log,
     library,
     new_producer,
     produce_block,
 )
-from penstock.connectors.kafka_records import a_topic_of
 from penstock.connectors.staged_sink import Marker, Publication, Publisher
 from penstock.errors import SinkError
 
@@ -39,6 +38,7 @@ _ABORT_SECONDS = 5.0
 _DEFAULT_TRANSACTION_MS = 60_000
 _OPEN_PRODUCERS_MAX = 64
 _COORDINATORS_TOPIC = "__transaction_state"
+_PARTITION = 0
 
 
 @dataclass(frozen=True)
@@ -87,31 +87,37 @@ class KafkaPublisher(Publisher):
 
 
 class TransactionalProducer:
-    """A producer that is the only one of its transactional id, as long as no other one is made."""
+    """A producer that is the only one of its transactional id, as long as no other one is made.
+
+    Markers are kept apart by a topic that the publication goes to: whether a publication was made is told by the marker
+    of its own topic, for any later one there replaced it.
+    """
 
     def __init__(self, settings: dict[str, str], transactional_id: str, group: str, who: str) -> None:
-        kafka = library()
         self._timeout = int(settings.get("transaction.timeout.ms", _DEFAULT_TRANSACTION_MS)) / 1000
         self._producer = new_producer(settings, who, **{"transactional.id": transactional_id})
         # Asking for anything makes a connection; without one, librdkafka looks for its coordinator only twice a second.
         self._producer.list_topics(_COORDINATORS_TOPIC, timeout=self._timeout)
         self._producer.init_transactions(self._timeout)
-        self.marker = last_marker(settings, group, self._timeout)
-        # Not connected: it only puts the name of the group into the form that the producer wants.
-        self._group = kafka.Consumer({"group.id": group}).consumer_group_metadata()
+        self._group = MarkerGroup(settings, group)
+        self._markers: dict[str, Marker | None] = {}
 
-    def publish(self, publication: Publication) -> None:
-        """Write everything in one transaction; the marker goes to one of the topics that are written to."""
-        kafka = library()
-        producer, marker, topic = self._producer, publication.marker, ""
+    def marker(self, topic: str) -> Marker | None:
+        """The last marker of a topic: nobody else can have written one since it was first asked for."""
+        if topic not in self._markers:
+            self._markers[topic] = self._group.marker(topic, self._timeout)
+        return self._markers[topic]
+
+    def publish(self, publication: Publication, topic: str) -> None:
+        """Write everything in one transaction."""
+        producer, marker = self._producer, publication.marker
         producer.begin_transaction()
         for block in publication.blocks():
             produce_block(producer, block)
-            topic = topic or a_topic_of(block)
-        place = kafka.TopicPartition(topic, 0, marker.version, metadata=marker.to_text())
-        producer.send_offsets_to_transaction([place], self._group, self._timeout)
+        place = self._group.place(topic, marker)
+        producer.send_offsets_to_transaction([place], self._group.metadata, self._timeout)
         producer.commit_transaction(self._timeout)
-        self.marker = marker
+        self._markers[topic] = marker
 
     def give_up(self) -> None:
         """End what is open, as far as possible, so that readers need not wait for Kafka to do it."""
@@ -121,65 +127,56 @@ class TransactionalProducer:
             self._producer.abort_transaction(_ABORT_SECONDS)
 
 
-_producers: OrderedDict[tuple[str, str, tuple[tuple[str, str], ...]], TransactionalProducer] = OrderedDict()
+class MarkerGroup:
+    """The consumer group that holds the markers of an owner: offsets are versions, and the text beside is the marker.
+
+    Read by a consumer: librdkafka's admin client crashes when the coordinator of the group has just moved.
+    """
+
+    def __init__(self, settings: dict[str, str], name: str) -> None:
+        self._settings = {**common_settings(settings), "group.id": name, "isolation.level": "read_committed"}
+        # Without servers there is no connection: this one only knows the name of its group.
+        self.metadata = library().Consumer({"group.id": name}).consumer_group_metadata()
+
+    def marker(self, topic: str, timeout: float) -> Marker | None:
+        """The marker at a topic; waits for transactions that are about to end."""
+        kafka = library()
+        consumer = kafka.Consumer(self._settings, logger=kafka_log)
+        try:
+            (found,) = consumer.committed([kafka.TopicPartition(topic, _PARTITION)], timeout)
+        finally:
+            consumer.close()
+        if found.error is not None:
+            raise kafka.KafkaException(found.error)
+        return Marker.from_text(found.metadata) if found.offset >= 0 else None
+
+    def place(self, topic: str, marker: Marker) -> Any:
+        """The marker in the form of an offset."""
+        return library().TopicPartition(topic, _PARTITION, marker.version, metadata=marker.to_text())
+
+
+producers: OrderedDict[tuple[str, str, tuple[tuple[str, str], ...]], TransactionalProducer] = OrderedDict()
+
+
+def forget_producers() -> None:
+    """Go on as a process that has published nothing yet; what is open is left as it is."""
+    producers.clear()
 
 
 def _published(publisher: KafkaPublisher, publication: Publication, who: str) -> None:
     """One try. A producer that saw an error is not used again: a new one finds out what has become of it."""
     group = publisher.marker_group(publication)
     identity = publisher.transactional_id(publication)
+    topic = publication.stages[0].note
     key = identity, group, tuple(sorted(publisher.settings.items()))
-    producer = _producers.pop(key, None) or TransactionalProducer(publisher.settings, identity, group, who)
+    producer = producers.pop(key, None) or TransactionalProducer(publisher.settings, identity, group, who)
     # The stage is not touched before the marker is known: one that was published may be gone.
-    if not publication.is_done(producer.marker):
+    if not publication.is_done(producer.marker(topic)):
         try:
-            producer.publish(publication)
+            producer.publish(publication, topic)
         except BaseException:
             producer.give_up()
             raise
-    _producers[key] = producer
-    while len(_producers) > _OPEN_PRODUCERS_MAX:
-        _producers.popitem(last=False)
-
-
-def last_marker(settings: dict[str, str], group: str, timeout: float) -> Marker | None:
-    """The marker that a group holds; waits for transactions that are about to end."""
-    kafka = library()
-    from confluent_kafka.admin import AdminClient
-
-    client = AdminClient(common_settings(settings))
-
-    def asked() -> Any:
-        wanted = [kafka.ConsumerGroupTopicPartitions(group)]
-        return client.list_consumer_group_offsets(wanted, require_stable=True, request_timeout=timeout)[group].result()
-
-    found = [place for place in _answered(asked, timeout).topic_partitions if place.metadata]
-    # Topics may change from version to version, and each keeps the last marker that was put there.
-    markers = [Marker.from_text(place.metadata) for place in found]
-    return max(markers, key=lambda marker: marker.version, default=None)
-
-
-def _answered(ask: Callable[[], Any], timeout: float) -> Any:
-    """The answer of a coordinator, which may have to be found or to load first."""
-    kafka = library()
-    give_up = time.monotonic() + timeout
-    while True:
-        try:
-            return ask()
-        except kafka.KafkaException as failure:
-            error = error_of(failure)
-            if not (error.retriable() or _is_on_its_way(error)) or time.monotonic() > give_up:
-                raise
-        time.sleep(_FIRST_PAUSE_SECONDS)
-
-
-def _is_on_its_way(error: Any) -> bool:
-    codes = library().KafkaError
-    return error.code() in {
-        codes.COORDINATOR_LOAD_IN_PROGRESS,
-        codes.COORDINATOR_NOT_AVAILABLE,
-        codes.NOT_COORDINATOR,
-        codes._WAIT_COORD,
-        codes._TRANSPORT,
-        codes.UNSTABLE_OFFSET_COMMIT,
-    }
+    producers[key] = producer
+    while len(producers) > _OPEN_PRODUCERS_MAX:
+        producers.popitem(last=False)

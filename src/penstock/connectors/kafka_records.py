@@ -143,6 +143,10 @@ class KafkaEncoder(RecordEncoder):
             self._check_topic(topic, block[4])
         return block
 
+    def note(self, block: Any) -> str:
+        """One of the topics: the marker will be found there."""
+        return block[0] if isinstance(block[0], str) else str(block[0][0])
+
     def _by_parts(self, values: list[Any], timestamps: list[int | None] | None) -> Block:
         schema = self._schema
         encoded = _bytes_column(schema.serialize, values, "value")
@@ -223,11 +227,6 @@ class KafkaEncoder(RecordEncoder):
         if isinstance(partitions, int) and known and partitions not in known:
             raise SinkError(f"topic {topic!r} has no partition {partitions}: it has {len(known)}, counted from 0")
         self._seen.add(topic)
-
-
-def a_topic_of(block: Block) -> str:
-    """One of the topics that a block goes to."""
-    return block[0] if isinstance(block[0], str) else block[0][0]
 
 
 def times(timestamps: list[int | None] | None) -> list[int] | None:

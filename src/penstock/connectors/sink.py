@@ -107,13 +107,7 @@ def run_here(work: Callable[[Any], Any], orders: list[Any]) -> list[Any]:
 
 
 class Committer(ABC):
-    """Makes committables visible; runs on the driver.
-
-    `input_id` is set before each commit: it names what the version was made of, and is the same when a batch had to be
-    run again.
-    """
-
-    input_id = ""
+    """Makes committables visible; runs on the driver."""
 
     def use_workers(self, run: WorkRunner) -> None:  # noqa: B027 - optional
         """Told once, before the first commit: how to have heavy work done by worker processes."""

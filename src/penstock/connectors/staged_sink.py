@@ -13,7 +13,6 @@ are removed when they are published.
 from __future__ import annotations
 
 import hashlib
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,8 +24,6 @@ from penstock.connectors.stages import Stage, StageWriter
 from penstock.connectors.storage import path_segment
 from penstock.errors import SinkError
 
-_log = logging.getLogger(__name__)
-
 INLINE_BYTES = 64 * 1024
 """What a subtask may put into the seal: a file, and a task that publishes it, would cost more."""
 
@@ -36,21 +33,20 @@ INLINE_PART = "inline"
 
 @dataclass(frozen=True)
 class Marker:
-    """What the outside system remembers of the last publication of an owner; `input_id` as in `Committer`."""
+    """What the outside system remembers of the last publication of an owner."""
 
     version: int
     id: str
-    input_id: str = ""
 
     def to_text(self) -> str:
         """The marker as one short text."""
-        return f"{self.version}:{self.id}:{self.input_id}"
+        return f"{self.version}:{self.id}"
 
     @classmethod
     def from_text(cls, text: str) -> Marker:
         """The marker in a text."""
-        version, identity, input_id = text.split(":")
-        return cls(int(version), identity, input_id)
+        version, _, identity = text.partition(":")
+        return cls(int(version), identity)
 
 
 @dataclass(frozen=True)
@@ -65,14 +61,13 @@ class Publication:
     uid: str
     part: str
     version: int
-    input_id: str
     stages: tuple[Stage, ...]
 
     @property
     def marker(self) -> Marker:
         """What to write together with the records."""
         tries = "/".join(stage.attempt for stage in self.stages)
-        return Marker(self.version, hashlib.sha256(tries.encode()).hexdigest()[:16], self.input_id)
+        return Marker(self.version, hashlib.sha256(tries.encode()).hexdigest()[:16])
 
     @property
     def records(self) -> int:
@@ -87,21 +82,13 @@ class Publication:
     def is_done(self, found: Marker | None) -> bool:
         """Whether the marker that was found for its owner says so.
 
-        Versions are published in their order. So a later marker, or one of the same version made of other input, means
-        that the checkpoint was put back, or that a process goes on whose job has been started elsewhere: neither to
-        publish nor to leave out would be right.
+        Versions are published in their order, and a version that may be published is not run again. So another marker
+        of the same version, or a later one, means that the checkpoint was put back, or that a process goes on whose
+        job has been started elsewhere: neither to publish nor to leave out would be right.
         """
-        mine = self.marker
-        if found is None or found.version < mine.version:
+        if found is None or found.version < self.version:
             return False
-        if found == mine:
-            return True
-        if (found.version, found.input_id) == (mine.version, mine.input_id):
-            # Its seal was damaged after it was published, and the batch was run again.
-            _log.warning(
-                "sink %r: version %d was run again from the same input after its output had been published; what was "
-                "published stays", self.uid, self.version,
-            )  # fmt: skip
+        if found == self.marker:
             return True
         raise SinkError(
             f"Sink {self.uid!r} is to publish version {self.version}, but has published version {found.version} "
@@ -143,6 +130,10 @@ class RecordEncoder(ABC):
         `RecordError(record)` raised from what the user's code raised lets the failure of the job name the record.
         """
 
+    def note(self, block: Any) -> str:
+        """Return a short text about the first block of a stage, for a publisher that must not read the stage yet."""
+        return ""
+
 
 class StagedSink(Sink):
     """A sink that shows each record exactly once, by staged publication."""
@@ -176,6 +167,7 @@ class StagingWriter(SinkWriter):
         self._inline_bytes = min(inline_bytes, _INLINE_BYTES_OF_ALL // context.parallelism)
         self._version = 0
         self._attempt = ""
+        self._note = ""
         self._stage: StageWriter | None = None
 
     def begin(self, version: int, attempt: str, state: Any) -> None:
@@ -190,7 +182,10 @@ class StagingWriter(SinkWriter):
             return
         if self._stage is None:
             self._stage = StageWriter(self._context.staging, self._file(), self._inline_bytes)
-        self._stage.append(self._encoder.encode(values, timestamps), len(values))
+        block = self._encoder.encode(values, timestamps)
+        if not self._stage.records:
+            self._note = self._encoder.note(block)
+        self._stage.append(block, len(values))
 
     def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
         """Make the stage durable."""
@@ -203,6 +198,7 @@ class StagingWriter(SinkWriter):
             subtask=context.subtask,
             version=self._version,
             attempt=self._attempt,
+            note=self._note,
         )
         return [] if stage is None else [stage]
 
@@ -235,21 +231,20 @@ class StagedCommitter(Committer):
 
     def commit(self, committables: list[Any]) -> None:
         """Publish everything that is not published."""
-        publications = _publications(committables, self.input_id)
+        publications = _publications(committables)
         self._run(partial(_publish, self._publisher), [each for each in publications if each.part != INLINE_PART])
         for publication in publications:
             if publication.part == INLINE_PART:
                 _publish(self._publisher, publication)
 
 
-def _publications(stages: list[Stage], input_id: str) -> list[Publication]:
+def _publications(stages: list[Stage]) -> list[Publication]:
     grouped: dict[tuple[str, str, int, str], list[Stage]] = {}
     for stage in sorted(stages, key=lambda stage: stage.subtask):
         part = str(stage.subtask) if stage.file else INLINE_PART
         grouped.setdefault((stage.job_id, stage.uid, stage.version, part), []).append(stage)
     return [
-        Publication(job_id, uid, part, version, input_id, tuple(found))
-        for (job_id, uid, version, part), found in grouped.items()
+        Publication(job_id, uid, part, version, tuple(found)) for (job_id, uid, version, part), found in grouped.items()
     ]
 
 

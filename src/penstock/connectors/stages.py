@@ -29,7 +29,10 @@ _CODEC = "zstd"
 
 @dataclass(frozen=True)
 class Stage:
-    """What one subtask staged in one try of a version: `inline` has the frames, or `file` of the folder `folder`."""
+    """What one subtask staged in one try of a version: `inline` has the frames, or `file` of the folder `folder`.
+
+    `note` is what the encoder lets the publisher know without reading the stage, which may be gone.
+    """
 
     job_id: str
     uid: str
@@ -41,6 +44,7 @@ class Stage:
     inline: bytes = b""
     folder: str = ""
     file: str = ""
+    note: str = ""
 
     def blocks(self) -> Iterator[Any]:
         """The blocks as they were staged; raises `SinkError`, perhaps after some of them, if not all are there."""
@@ -97,7 +101,9 @@ class StageWriter:
         if self._plain.tell() >= _FRAME_BYTES:
             self._end_frame()
 
-    def finish(self, *, job_id: str, uid: str, subtask: int, version: int, attempt: str) -> Stage | None:
+    def finish(
+        self, *, job_id: str, uid: str, subtask: int, version: int, attempt: str, note: str = ""
+    ) -> Stage | None:
         """Make it durable; None if there is nothing."""
         if not self.records:
             return None
@@ -107,8 +113,9 @@ class StageWriter:
         if self._stream is not None:
             self._stream.close()
             self._stream = None
+            Storage(self._folder).sync(self._file)
             inline, folder, file = b"", self._folder, self._file
-        return Stage(job_id, uid, subtask, version, attempt, self.records, self.size, inline, folder, file)
+        return Stage(job_id, uid, subtask, version, attempt, self.records, self.size, inline, folder, file, note)
 
     def discard(self) -> None:
         """Remove what was written, as far as possible."""

@@ -40,6 +40,16 @@ class Storage:
         """Open a file for reading at any position."""
         return self.file_system.open_input_file(self.full(path))
 
+    def sync(self, path: str) -> None:
+        """Have a file and its name on the disk: a power cut must not take what others rely on."""
+        if isinstance(self.file_system, arrow_fs.LocalFileSystem):  # other stores keep what they have taken
+            for name in (self.full(path), os.path.dirname(self.full(path))):
+                descriptor = os.open(name, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+
     def exists(self, path: str) -> bool:
         """Whether there is a file of that name."""
         return bool(self.file_system.get_file_info(self.full(path)).type == arrow_fs.FileType.File)

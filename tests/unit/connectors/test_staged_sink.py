@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import pickle
 import random
 from collections import Counter
@@ -125,8 +124,8 @@ def staged(tmp_path: Path, values: list[Any], *, inline_bytes: int, subtask: int
     return pickle.loads(pickle.dumps(stage))  # type: ignore[no-any-return]
 
 
-def publication(stage: Stage, input_id: str = "here") -> Publication:
-    return Publication(stage.job_id, stage.uid, "0", stage.version, input_id, (stage,))
+def publication(stage: Stage) -> Publication:
+    return Publication(stage.job_id, stage.uid, "0", stage.version, (stage,))
 
 
 @given(st.lists(st.lists(st.binary(max_size=40) | st.none(), min_size=1, max_size=5), max_size=8), st.integers(0, 300))
@@ -245,22 +244,18 @@ def test_the_seal_stays_small_with_many_subtasks(tmp_path: Path) -> None:
 
 
 def test_a_marker_is_a_text() -> None:
-    marker = Marker(7, "abc", "def")
+    marker = Marker(7, "abc")
     assert Marker.from_text(marker.to_text()) == marker
 
 
-def test_what_a_marker_says_of_a_publication(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_a_marker_says_of_a_publication(tmp_path: Path) -> None:
     mine = publication(staged(tmp_path, ["one"], inline_bytes=INLINE, version=5))
     assert not mine.is_done(None)
-    assert not mine.is_done(Marker(4, "other", "there"))
+    assert not mine.is_done(Marker(4, "other"))
     assert mine.is_done(mine.marker)
-    assert not caplog.records
-    with caplog.at_level(logging.WARNING):
-        assert mine.is_done(Marker(5, "other", mine.marker.input_id))
-    assert "run again" in caplog.text
 
 
-@pytest.mark.parametrize("found", [Marker(5, "other", "there"), Marker(6, "other", "here")])
+@pytest.mark.parametrize("found", [Marker(5, "other"), Marker(6, "other")])
 def test_a_checkpoint_that_was_put_back_is_refused(tmp_path: Path, found: Marker) -> None:
     mine = publication(staged(tmp_path, ["one"], inline_bytes=INLINE, version=5))
     with pytest.raises(SinkError, match="new checkpoint directory"):
