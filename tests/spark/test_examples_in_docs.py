@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
-NEEDS_NO_SPARK = {"cli", "savepoints", "streams", "testing", "windows"}  # run by tests/unit/cli and testing_plugin
+# Run by tests/unit/cli, tests/unit/testing_plugin and tests/kafka.
+NEEDS_NO_SPARK = {"cli", "kafka", "savepoints", "streams", "testing", "windows"}
 BLOCK = re.compile(r"^```python run\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
