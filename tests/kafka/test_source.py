@@ -456,3 +456,22 @@ def test_a_broker_that_does_not_answer_is_told_in_time() -> None:
 def test_a_property_that_the_client_does_not_know_is_named(kafka: LocalBroker, topic: NewTopic) -> None:
     with pytest.raises(ConfigurationError, match=r"'kafka'.*fetch\.max\.bites"):
         read(builder(kafka, topic()).set_property("fetch.max.bites", "1").set_bounded(LATEST).build())
+
+
+def test_a_broker_that_is_killed_and_comes_back(own_kafka: LocalBroker) -> None:
+    own_kafka.start()
+    own_kafka.create_topic("t", 2)
+    produce(own_kafka.address, "t", ["a"])
+    source = builder(own_kafka, "t").set_property("default.api.timeout.ms", "20000")
+    sink = CollectSink()
+    client = start(source.build(), sink)
+    client.run_batch()
+    client.run_batch()
+    own_kafka.kill()
+    own_kafka.start()
+    produce(own_kafka.address, "t", ["b"])
+    produce(own_kafka.address, "t", ["c"], partition=1)
+    while len(sink.results) < 3:
+        client.run_batch()
+    assert sink.results[0] == "a" and sorted(sink.results) == ["a", "b", "c"]
+    client.cancel()

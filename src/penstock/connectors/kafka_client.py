@@ -169,6 +169,9 @@ def is_passing(error: Any) -> bool:
             codes._ALL_BROKERS_DOWN,
             codes._TIMED_OUT,
             codes._WAIT_COORD,
+            codes._NOENT,  # partitions without a leader, for now
+            codes.FENCED_LEADER_EPOCH,
+            codes.UNKNOWN_LEADER_EPOCH,
             codes._RESOLVE,
             codes._UNKNOWN_TOPIC,
             codes._UNKNOWN_PARTITION,

@@ -23,6 +23,8 @@ _log = logging.getLogger(__name__)
 _PAUSE_SECONDS = 0.02
 """How long to wait before asking again where nothing was new: somebody asks all the time."""
 
+_RECOVERY_SECONDS = 0.2
+
 
 @dataclass(frozen=True)
 class Subscription:
@@ -111,7 +113,8 @@ class KafkaEnumerator(PartitionEnumerator):
             self._check_positions(positions)
             self._is_checked = True
         elif all(self._ends.get(name, at) <= at for name, at in positions.items()):
-            time.sleep(max(0.0, self._asked + _PAUSE_SECONDS - time.monotonic()))
+            pause = _RECOVERY_SECONDS if self._silent else _PAUSE_SECONDS
+            time.sleep(max(0.0, self._asked + pause - time.monotonic()))
         self._asked = time.monotonic()
         for name, end in self._book.ends_now(positions).items():
             if end is not None:

@@ -42,7 +42,7 @@ class OffsetBook:
     def __init__(self, access: KafkaAccess, who: str) -> None:
         self._access = access
         self._who = who
-        self._admin = access.admin(who, "offsets")
+        self._admin: Any = None
         self._consumer: Any = None
 
     def earliest(self, names: Iterable[str]) -> dict[str, int]:
@@ -62,6 +62,7 @@ class OffsetBook:
                 found[name] = future.result().offset
             except library.KafkaException:
                 found[name] = None
+                self._admin = None
         return found
 
     def resolve(self, choice: OffsetChoice, names: list[str]) -> dict[str, int]:
@@ -135,11 +136,17 @@ class OffsetBook:
             return {}
 
         def ask(left: float) -> dict[str, int]:
-            return {name: future.result().offset for name, future in self._asked(wanted, which, left).items()}
+            try:
+                return {name: future.result().offset for name, future in self._asked(wanted, which, left).items()}
+            except kafka().KafkaException:
+                self._admin = None
+                raise
 
         return answered(ask, self._access, self._who, f"find the {which} offsets of its partitions")
 
     def _asked(self, names: Iterable[str], which: str, seconds: float) -> dict[str, Any]:
+        if self._admin is None:  # or it did not work: the client goes on asking brokers that do not lead any more
+            self._admin = self._access.admin(self._who, "offsets")
         library = kafka()
         specs, levels = library.admin.OffsetSpec, library.IsolationLevel
         spec = specs.earliest() if which == "earliest" else specs.latest()
