@@ -40,7 +40,7 @@ def json_lines(folder: Path) -> list[Any]:
 
 def test_every_example_is_short_and_says_what_it_mirrors() -> None:
     small = [path for path in EXAMPLES.glob("*.py") if not path.name.startswith("trades")]
-    assert len(small) == 17
+    assert len(small) == 18
     for path in small:
         text = path.read_text()
         assert len(text.splitlines()) <= 60, path.name
@@ -80,6 +80,11 @@ def test_side_outputs_keep_what_cannot_be_used(example: LoadExample, tmp_path: P
 
 def test_async_enrichment_asks_a_service_for_each_order(example: LoadExample) -> None:
     assert sorted(example("async_enrichment").main()) == [("ann", 25), ("ann", 30), ("bob", 10), ("unknown", 5)]
+
+
+def test_jdbc_lookup_writes_orders_with_the_names_of_their_customers(example: LoadExample, tmp_path: Path) -> None:
+    named = [(1, "ann", 30), (2, "bob", 10), (3, "ann", 25), (4, None, 5)]
+    assert example("jdbc_lookup").main(str(tmp_path)) == named
 
 
 def test_enrichment_names_the_customer_of_each_order(example: LoadExample) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
 # Run by tests/unit/cli, tests/unit/testing_plugin and tests/kafka.
-NEEDS_NO_SPARK = {"cli", "kafka", "savepoints", "streams", "testing", "windows"}
+NEEDS_NO_SPARK = {"cli", "jdbc", "kafka", "savepoints", "streams", "testing", "windows"}
 BLOCK = re.compile(r"^```python run\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

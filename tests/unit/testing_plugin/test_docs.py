@@ -16,6 +16,7 @@ PAGE = ROOT / "docs" / "testing.md"
 WINDOWS = ROOT / "docs" / "windows.md"
 STREAMS = ROOT / "docs" / "streams.md"
 SAVEPOINTS = ROOT / "docs" / "savepoints.md"
+JDBC = ROOT / "docs" / "jdbc.md"
 EXAMPLE = ROOT / "examples" / "testing_a_job.py"
 FENCE = re.compile(r"^```python ?(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -26,7 +27,7 @@ def blocks(word: str, page: Path = PAGE) -> list[str]:
     return ["\n" * text.count("\n", 0, found.start(2)) + found[2] for found in FENCE.finditer(text) if found[1] == word]
 
 
-@pytest.mark.parametrize("page", [PAGE, WINDOWS, STREAMS, SAVEPOINTS], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [PAGE, WINDOWS, STREAMS, SAVEPOINTS, JDBC], ids=lambda page: page.stem)
 def test_the_program_of_the_page_runs(page: Path) -> None:
     # A module that nothing can import, so that its functions travel by value, as a script's do.
     namespace = {"__name__": f"{page.stem}_page"}
@@ -48,6 +49,9 @@ def test_only_the_block_for_spark_does_not_run() -> None:
     assert len(blocks("run-in-process", WINDOWS)) >= 7
     assert len(blocks("run-in-process", STREAMS)) >= 6
     assert len(blocks("run-in-process", SAVEPOINTS)) == 2
+    (shown,) = blocks("", JDBC)
+    assert "AsyncConnection" in shown
+    assert len(blocks("run-in-process", JDBC)) == 3
 
 
 def test_every_fixture_is_on_the_page() -> None:
