@@ -1,0 +1,74 @@
+"""A sink far slower than its source: what has not been written stays in Kafka, not in memory, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from penstock.kafka_broker import LocalBroker
+from tests.kafka.conftest import NewTopic
+from tests.kafka.jobs.numbers import Order
+from tests.kafka.topics_of_numbers import TransactionWatch, assert_exact, send_numbers
+from tests.spark.jobs import outcome
+from tests.spark.processes import Program, process_group, spark_settings
+
+pytestmark = pytest.mark.spark
+
+NUMBERS = range(150_000)
+WIDTH = 1_000
+FIRST_RECORDS, LATER_RECORDS = 30_000, 60_000
+MOST = 20_000
+MEGABYTE = 1_000_000
+
+
+def most_memory(program: Program, condition: Callable[[], bool]) -> float:
+    """The most that the job has in memory until a condition holds."""
+    samples: list[float] = []
+
+    def look() -> bool:
+        samples.append(python_memory(program))
+        return condition()
+
+    program.wait_until(look, "the slow sink has written some more")
+    return max(samples)
+
+
+def python_memory(program: Program) -> float:
+    """Megabytes of the driver and of Spark's Python processes."""
+    everyone = [psutil.Process(program.process.pid), *program.processes("pyspark")]
+    return sum(_own_megabytes(process) for process in everyone)
+
+
+def _own_megabytes(process: psutil.Process) -> float:
+    try:
+        return 0.0 if process.name() == "java" else float(process.memory_full_info().uss) / MEGABYTE
+    except psutil.NoSuchProcess:
+        return 0.0
+
+
+@pytest.mark.timeout(600)
+def test_a_slow_sink_slows_the_source_and_fills_no_memory(kafka: LocalBroker, topic: NewTopic, tmp_path: Path) -> None:
+    source, sink = topic(4, "numbers"), topic(4, "counts")
+    send_numbers(kafka.address, source, NUMBERS, WIDTH)
+    brake = tmp_path / "brake"
+    brake.touch()
+    watch = TransactionWatch(kafka.address, sink)
+    with process_group(tmp_path) as group:
+        settings = {**spark_settings(group), "penstock.batch.target-time": "500 ms"}
+        order = Order(kafka.address, source, sink, str(tmp_path / "checkpoint"), MOST, 100, str(brake), settings)
+        program = group.start(order.arguments(), "run")
+        first = most_memory(program, lambda: watch.final() > FIRST_RECORDS)
+        batches = -outcome.newest_seal(tmp_path)
+        later = most_memory(program, lambda: watch.final() > LATER_RECORDS)
+        batches += outcome.newest_seal(tmp_path)
+        print(f"{first:.0f} MB for the first batches, {later:.0f} MB for {batches} later ones")
+        brake.unlink()
+        program.finish()
+    watch.close()
+    assert_exact(kafka.address, sink, NUMBERS)
+    assert batches > 2 * (LATER_RECORDS - FIRST_RECORDS) / MOST, "batches are as large as for a fast sink"
+    waiting = (len(NUMBERS) - LATER_RECORDS) * WIDTH / MEGABYTE
+    assert later - first < waiting / 3, "what the sink has not taken has come into memory"

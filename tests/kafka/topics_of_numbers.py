@@ -1,0 +1,129 @@
+"""The numbered records that kill tests send through Kafka, and what a read_committed consumer must get in the end.
+
+Owns no job and no process. A key's numbers rise in the order they were sent, and the job counts them: so the output
+tells what was lost, what came twice, what came out of order, and whether the state was right.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+
+KEYS = 97
+_PATIENCE_SECONDS = 60
+
+
+def key_of(number: int) -> str:
+    """The key of a number; some keys have far more records than others."""
+    return f"k{min(number % KEYS, number // 7 % KEYS)}"
+
+
+def send_numbers(servers: str, topic: str, numbers: range, width: int = 1) -> None:
+    """Send each number with its key, in order; spaces make it `width` characters wide."""
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 50, "enable.idempotence": True})
+    for number in numbers:
+        producer.produce(topic, key=key_of(number), value=str(number).ljust(width))
+        if number % 50_000 == 49_999:  # half of what the client keeps waiting
+            assert producer.flush(_PATIENCE_SECONDS) == 0
+    assert producer.flush(_PATIENCE_SECONDS) == 0
+
+
+def read_committed(servers: str, topic: str) -> Iterator[list[bytes]]:
+    """The values of each partition, in order, as a read_committed consumer gets them up to the end."""
+    consumer = Consumer(_settings(servers, "read_committed"))
+    partitions = _partitions(consumer, topic)
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+    found: dict[int, list[bytes]] = {partition: [] for partition in partitions}
+    open_ends = set(partitions)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while open_ends:
+        assert time.monotonic() < deadline, f"no end of {topic} after {_PATIENCE_SECONDS} s"
+        for message in consumer.consume(10_000, timeout=0.2):  # waits so long for the last ones, too
+            if message.error() is None:
+                found[message.partition()].append(message.value())
+            else:
+                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+                open_ends.discard(message.partition())
+    consumer.close()
+    yield from found.values()
+
+
+def assert_nothing_wrong_so_far(servers: str, topic: str) -> int:
+    """Whatever is visible is there once, in order, with the right count; returns how many records there are."""
+    seen: Counter[int] = Counter()
+    for values in read_committed(servers, topic):
+        counts: defaultdict[str, int] = defaultdict(int)
+        last: dict[str, int] = {}
+        for key, number, count in map(_parsed, values):
+            seen[number] += 1
+            counts[key] += 1
+            assert key == key_of(number), (key, number)
+            assert number > last.get(key, -1), f"{number} of {key} comes after {last[key]}"
+            assert count == counts[key], f"{number} of {key} is counted as {count}, and is number {counts[key]}"
+            last[key] = number
+    twice = [number for number, times in seen.items() if times > 1]
+    assert not twice, f"{len(twice)} numbers are there more than once, as {twice[:5]}"
+    return len(seen)
+
+
+def assert_exact(servers: str, topic: str, numbers: range) -> None:
+    """Every number is there exactly once, in order, with the right count, and nothing else."""
+    found = assert_nothing_wrong_so_far(servers, topic)
+    seen = {number for values in read_committed(servers, topic) for _, number, _ in map(_parsed, values)}
+    missing = sorted(set(numbers) - seen)
+    assert not missing, f"{len(missing)} numbers are missing, as {missing[:5]}"
+    assert found == len(numbers), f"{found - len(numbers)} numbers were never sent"
+
+
+class TransactionWatch:
+    """Sees from outside whether a transaction is open on a topic: records are there that are not final."""
+
+    def __init__(self, servers: str, topic: str) -> None:
+        """Connect."""
+        self._all = Consumer(_settings(servers, "read_uncommitted"))
+        self._final = Consumer(_settings(servers, "read_committed"))
+        self._partitions = [TopicPartition(topic, partition) for partition in _partitions(self._all, topic)]
+
+    def is_open(self) -> bool:
+        """Whether some partition has records of a transaction that has not ended."""
+        return any(
+            self._end(self._final, partition) < self._end(self._all, partition) for partition in self._partitions
+        )
+
+    def final(self) -> int:
+        """How far the topic is final, over all partitions; markers of transactions count."""
+        return sum(self._end(self._final, partition) for partition in self._partitions)
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._all.close()
+        self._final.close()
+
+    @staticmethod
+    def _end(consumer: Consumer, partition: TopicPartition) -> int:
+        offsets = consumer.get_watermark_offsets(partition, timeout=_PATIENCE_SECONDS)
+        assert offsets is not None
+        return int(offsets[1])
+
+
+def _parsed(value: bytes) -> tuple[str, int, int]:
+    key, number, count = value.decode().split(":")
+    return key, int(number), int(count)
+
+
+def _settings(servers: str, isolation: str) -> dict[str, str | int | float | bool]:
+    return {
+        "bootstrap.servers": servers,
+        "group.id": "tests",
+        "isolation.level": isolation,
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "earliest",
+    }
+
+
+def _partitions(consumer: Consumer, topic: str) -> list[int]:
+    return sorted(consumer.list_topics(topic, timeout=_PATIENCE_SECONDS).topics[topic].partitions)
