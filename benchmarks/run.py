@@ -15,7 +15,7 @@ from rich.table import Table
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
-from benchmarks import async_calls, checkpoints, testkit
+from benchmarks import async_calls, checkpoints, kafka, testkit
 from benchmarks.measuring import run, slope
 from benchmarks.windows import CAPTION, WINDOWS
 from benchmarks.workloads import Build, keyed_count, keyed_timers, map_and_filter
@@ -26,7 +26,7 @@ SPEED = {
     "keyed count, 200,000 keys": keyed_count(200_000),
     "keyed count with timers, 2,000 keys": keyed_timers(2_000),
 }
-PARTS = ("speed", "windows", "async", "memory", "checkpoints", "testkit")
+PARTS = ("speed", "windows", "async", "kafka", "memory", "checkpoints", "testkit")
 MEMORY_KEYS = 1_000_000
 MEMORY_LIMIT_MB = 600
 
@@ -48,6 +48,8 @@ def main() -> int:
         console.print(_speeds("Windows", WINDOWS, arguments.scale, CAPTION))
     if arguments.only in (None, "async"):
         status = async_calls.main()
+    if arguments.only in (None, "kafka"):
+        status = kafka.main(arguments.scale) or status
     if arguments.only in (None, "memory"):
         status = _memory(console, arguments.scale) or status
     if arguments.only in (None, "checkpoints"):
