@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -30,14 +30,14 @@ class Scene:
     watch: TransactionWatch
     order: Order
 
-    def start(self, name: str) -> Program:
-        """Start the job."""
-        return self.group.start(self.order.arguments(), name)
+    def start(self, name: str, in_files: bool = False) -> Program:
+        """Start the job, to publish in one of its two ways."""
+        return self.group.start(replace(self.order, in_files=in_files).arguments(), name)
 
 
 def run_and_kill(scene: Scene, name: str, moment: str, chance: random.Random) -> bool:
     """Start the job and kill it at a moment; tells whether that left a transaction open."""
-    program = scene.start(name)
+    program = scene.start(name, in_files=chance.random() < 0.5)
     final = scene.watch.final()
     if moment == EARLY:
         assert program.runs_for(chance.uniform(2, 6)), program.tail()

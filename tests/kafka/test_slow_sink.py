@@ -58,7 +58,8 @@ def test_a_slow_sink_slows_the_source_and_fills_no_memory(kafka: LocalBroker, to
     watch = TransactionWatch(kafka.address, sink)
     with process_group(tmp_path) as group:
         settings = {**spark_settings(group), "penstock.batch.target-time": "500 ms"}
-        order = Order(kafka.address, source, sink, str(tmp_path / "checkpoint"), MOST, 100, str(brake), settings)
+        checkpoint = str(tmp_path / "checkpoint")
+        order = Order(kafka.address, source, sink, checkpoint, MOST, restarts=100, brake=str(brake), settings=settings)
         program = group.start(order.arguments(), "run")
         first = most_memory(program, lambda: watch.final() > FIRST_RECORDS)
         batches = -outcome.newest_seal(tmp_path)

@@ -31,7 +31,11 @@ SLOW_SECONDS = 0.0002
 
 @dataclass(frozen=True)
 class Order:
-    """How one process is to run the job; while the file `brake` exists, its sink is slow."""
+    """How one process is to run the job; all but the topics and the checkpoint may differ from start to start.
+
+    What the sink stages goes to files that worker processes publish if `in_files`, otherwise the driver publishes it
+    from the seal. While the file `brake` exists, the sink is slow.
+    """
 
     servers: str
     source: str
@@ -39,6 +43,7 @@ class Order:
     checkpoint: str
     batch_records: int
     restarts: int = 0
+    in_files: bool = False
     brake: str = ""
     settings: dict[str, str] = field(default_factory=dict)
 
@@ -100,6 +105,8 @@ def build(environment: StreamExecutionEnvironment, order: Order) -> None:
         .set_transactional_id_prefix(order.sink)
         .build()
     )
+    if order.in_files:
+        sink.inline_bytes = 0
     numbers = environment.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     numbers.map(int).key_by(key_of).process(Count()).sink_to(sink)
 
