@@ -71,7 +71,10 @@ def flip(path: Path) -> None:
     [
         (lambda folder: (folder / "savepoint.json").unlink(), "no complete savepoint"),
         (lambda folder: (folder / "savepoint.json").write_text("{"), "does not describe a savepoint"),
-        (lambda folder: (folder / "savepoint.json").write_text('{"format": 7}'), "has format 7; this version reads 1 and 2"),
+        (
+            lambda folder: (folder / "savepoint.json").write_text('{"format": 7}'),
+            "has format 7; this version reads 1 and 2",
+        ),
         (lambda folder: (folder / "operators/ledger/part-0.parquet").unlink(), "part-0.parquet is missing"),
         (lambda folder: cut(folder / "operators/ledger/part-1.parquet"), r"part-1.parquet has \d+ bytes instead of"),
         (lambda folder: flip(folder / "operators/ledger/part-1.parquet"), "part-1.parquet is damaged"),
