@@ -1,29 +1,50 @@
-"""Makes what is stored here anew: `python -m tests.golden.make_savepoint`. Only for a format that nobody uses yet.
+"""Stores a savepoint and a checkpoint under a number: `python -m tests.golden.make_savepoint 2`.
 
-`savepoint-2` is a savepoint of the program in the middle of its input; `checkpoint-2` is the checkpoint directory of
-the same moment, with the sink's output folder beside it; `expected.json` is what a job that goes on from either
-publishes. Those with the number 1 are of the format before, in which all state was pickled; they are never made anew.
+`savepoint-<n>` is a savepoint of the program in the middle of its input; `checkpoint-<n>` is the checkpoint directory
+of the same moment, with the sink's output folder beside it; `expected-<n>.json` is what a job that goes on from either
+publishes. A new number is for a new format, beside the old ones; a number is only made anew if nobody uses its format.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.golden import program
 
 FOLDER = Path(__file__).parent
-SAVEPOINT = FOLDER / "savepoint-2"
-CHECKPOINT = FOLDER / "checkpoint-2"
-OLD_SAVEPOINT = FOLDER / "savepoint-1"
-OLD_CHECKPOINT = FOLDER / "checkpoint-1"
-EXPECTED = FOLDER / "expected.json"
 BATCHES = 3
 RECORDS_OF_BATCH = 12
 PARALLELISM = 2
 PARALLELISM_AFTER = 3
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is stored under a number."""
+
+    number: int
+
+    @property
+    def savepoint(self) -> Path:
+        return FOLDER / f"savepoint-{self.number}"
+
+    @property
+    def checkpoint(self) -> Path:
+        return FOLDER / f"checkpoint-{self.number}"
+
+    @property
+    def expected(self) -> Path:
+        return FOLDER / f"expected-{self.number}.json"
+
+
+def all_stored() -> list[Stored]:
+    """Oldest first."""
+    return [Stored(number) for number in sorted(int(path.stem[9:]) for path in FOLDER.glob("expected-*.json"))]
 
 
 def make(folder: Path) -> tuple[Path, Path]:
@@ -55,15 +76,16 @@ def published_after(origin: Path, output: Path) -> list[str]:
     return after
 
 
-def main() -> None:
-    """Replace what is stored."""
+def main(number: int) -> None:
+    """Store, or replace what is stored."""
+    stored = Stored(number)
     with tempfile.TemporaryDirectory() as scratch:
         savepoint, at_moment = make(Path(scratch))
-        for stored, made in ((SAVEPOINT, savepoint), (CHECKPOINT, at_moment)):
-            shutil.rmtree(stored, ignore_errors=True)
-            shutil.copytree(made, stored)
-        EXPECTED.write_text(json.dumps(published_after(savepoint, Path(scratch, "again")), indent=0) + "\n")
+        for place, made in ((stored.savepoint, savepoint), (stored.checkpoint, at_moment)):
+            shutil.rmtree(place, ignore_errors=True)
+            shutil.copytree(made, place)
+        stored.expected.write_text(json.dumps(published_after(savepoint, Path(scratch, "again")), indent=0) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""A job goes on from the savepoint and the checkpoint that are stored here, and would write the same today.
+"""A job goes on from every savepoint and checkpoint that is stored here, and would write the newest of them today.
 
 Where one of these fails, the format of savepoints, checkpoints or something in them has changed. See `ADVICE`.
 """
@@ -17,21 +17,14 @@ import pytest
 from penstock.errors import PenstockError
 from penstock.savepoint.manifest import FORMAT
 from penstock.state.portable import EVENT_TIMERS, PROCESSING_TIMERS
-from tests.golden.make_savepoint import (
-    CHECKPOINT,
-    EXPECTED,
-    OLD_CHECKPOINT,
-    OLD_SAVEPOINT,
-    SAVEPOINT,
-    make,
-    published_after,
-)
+from tests.golden.make_savepoint import Stored, all_stored, make, published_after
 
 ADVICE = """
-The format of state has changed: jobs in use could not go on from what they have. Either
-- undo it, or read the old form too: give new files another format number, keep this savepoint and add a second one; or
-- if no release has written this format, make the stored files anew with `python -m tests.golden.make_savepoint`,
-  look at the difference of expected.json (it should have none), and say it in CHANGELOG.md."""
+The format of state has changed: jobs in use could not go on from what they have. If that is not a mistake,
+- read the old form too and give the new one another format number; the stored files stay, and those of the new format
+  are added with `python -m tests.golden.make_savepoint <next number>`; or
+- if no release has written the old format, make its files anew with the same number, look at the difference of
+  expected-<number>.json (there should be none), and say it in CHANGELOG.md."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*pickle")  # some state is pickled on purpose
 
@@ -49,24 +42,29 @@ def told(folder: Path) -> dict[str, Any]:
     return plain
 
 
-@pytest.mark.parametrize("stored", [OLD_SAVEPOINT, SAVEPOINT], ids=lambda path: path.name)
-def test_a_job_goes_on_from_the_stored_savepoint(tmp_path: Path, stored: Path) -> None:
-    found = or_advise(lambda: published_after(stored, tmp_path / "out"))
-    assert found == json.loads(EXPECTED.read_text()), ADVICE
+every_stored = pytest.mark.parametrize("stored", all_stored(), ids=lambda stored: f"number {stored.number}")
 
 
-@pytest.mark.parametrize("stored", [OLD_CHECKPOINT, CHECKPOINT], ids=lambda path: path.name)
-def test_a_job_goes_on_from_the_stored_checkpoint(tmp_path: Path, stored: Path) -> None:
+@every_stored
+def test_a_job_goes_on_from_a_stored_savepoint(tmp_path: Path, stored: Stored) -> None:
+    found = or_advise(lambda: published_after(stored.savepoint, tmp_path / "out"))
+    assert found == json.loads(stored.expected.read_text()), ADVICE
+
+
+@every_stored
+def test_a_job_goes_on_from_a_stored_checkpoint(tmp_path: Path, stored: Stored) -> None:
     copy = tmp_path / "copy"  # the sink's files are published from where they are
-    shutil.copytree(stored, copy)
+    shutil.copytree(stored.checkpoint, copy)
     found = or_advise(lambda: published_after(copy / "checkpoint", copy / "out"))
-    assert found == json.loads(EXPECTED.read_text()), ADVICE
+    assert found == json.loads(stored.expected.read_text()), ADVICE
 
 
-def test_the_same_would_be_written_today(tmp_path: Path) -> None:
+def test_the_newest_is_what_would_be_written_today(tmp_path: Path) -> None:
     made, _ = make(tmp_path)
-    assert described(made) == described(SAVEPOINT), ADVICE
-    assert contents(made) == contents(SAVEPOINT), ADVICE
+    stored = all_stored()[-1].savepoint
+    known = described(stored)
+    assert restricted(described(made), known) == known, ADVICE
+    assert contents(made) == contents(stored), ADVICE
 
 
 def described(folder: Path) -> dict[str, Any]:
@@ -74,6 +72,13 @@ def described(folder: Path) -> dict[str, Any]:
     plain = told(folder)
     own = ("job_id", "penstock_version")
     return {**plain, "files": sorted(plain["files"]), **dict.fromkeys(own)}
+
+
+def restricted(plain: Any, known: Any) -> Any:
+    """Without fields that the stored one has not: it is read without them, as the other tests show."""
+    if not isinstance(known, dict) or not isinstance(plain, dict):
+        return plain
+    return {key: restricted(plain[key], known[key]) for key in plain if key in known}
 
 
 def contents(folder: Path) -> dict[str, Any]:
@@ -89,11 +94,10 @@ def contents(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_the_stored_savepoint_has_something_of_everything() -> None:
-    plain = told(SAVEPOINT)
-    assert plain["format"] == FORMAT == 2
-    assert told(OLD_SAVEPOINT)["format"] == 1
-    assert plain["operators"]["ledger"]["schemas"]["periods"].keys() == {"value", "map_key"}
+@every_stored
+def test_something_of_everything_is_stored(stored: Stored) -> None:
+    plain = told(stored.savepoint)
+    assert plain["format"] <= FORMAT
     states = {f"{uid}: {kind}" for uid, each in plain["operators"].items() for kind in each["states"].values()}
     assert {f"ledger: {kind}" for kind in ("value", "list", "map", "reducing", "aggregating", "timer")} <= states
     names = {name for each in plain["operators"].values() for name in each["states"]}
@@ -101,4 +105,4 @@ def test_the_stored_savepoint_has_something_of_everything() -> None:
     kinds = {kind for each in plain["operators"].values() for kind in each["operator_states"].values()}
     assert kinds == {"list", "union list", "broadcast"}
     assert plain["operators"]["sink"]["output"] and plain["positions"].keys() == {"events", "rules"}
-    assert sum(path.stat().st_size for path in SAVEPOINT.rglob("*") if path.is_file()) < 200_000
+    assert sum(path.stat().st_size for path in stored.savepoint.rglob("*") if path.is_file()) < 200_000
