@@ -1,7 +1,7 @@
-"""From Kafka to Kafka, exactly once. Each run sends three orders and shows all totals from the very first; kill it
+"""From Kafka to Kafka, exactly once. Each run sends three payments and shows all totals from the very first; kill it
 whenever you like and run it again. Mirrors Flink's KafkaSource and KafkaSink with `DeliveryGuarantee.EXACTLY_ONCE`.
 
-    penstock kafka start --topic orders:2 --topic totals:2
+    penstock kafka start --topic payments:2 --topic totals:2
     python examples/kafka_exactly_once.py
     penstock kafka stop
 """
@@ -27,19 +27,21 @@ class Total(KafkaRecordSerializationSchema):
 def job(servers: str, checkpoint: str) -> StreamExecutionEnvironment:
     env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
     env.get_checkpoint_config().set_checkpoint_storage_dir(checkpoint)
-    source = KafkaSource.builder().set_bootstrap_servers(servers).set_topics("orders")
+    source = KafkaSource.builder().set_bootstrap_servers(servers).set_topics("payments")
     source.set_value_only_deserializer(SimpleStringSchema())
     sink = KafkaSink.builder().set_bootstrap_servers(servers).set_record_serializer(Total())
     sink.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix("totals")
-    orders = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "orders").map(lambda o: o.split(":"))
-    orders.map(lambda o: (o[0], int(o[1]))).key_by(lambda o: o[0]).sum(1).sink_to(sink.build())
+    payments = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "payments").map(
+        lambda p: p.split(":")
+    )
+    payments.map(lambda p: (p[0], int(p[1]))).key_by(lambda p: p[0]).sum(1).sink_to(sink.build())
     return env
 
 
 def main(servers: str = "127.0.0.1:9092", checkpoint: str = "kafka-checkpoint", count: int | None = None) -> list[str]:
     producer = Producer({"bootstrap.servers": servers})
-    for order in ("ann:10", "bob:5", "ann:7"):
-        producer.produce("orders", key=order.partition(":")[0], value=order)
+    for payment in ("ann:10", "bob:5", "ann:7"):
+        producer.produce("payments", key=payment.partition(":")[0], value=payment)
     producer.flush()
     running = job(servers, checkpoint).execute_async("totals")
     settings = {"group.id": str(uuid.uuid4()), "auto.offset.reset": "earliest", "isolation.level": "read_committed"}

@@ -19,13 +19,13 @@ class Seen:
     headers: tuple[tuple[str, bytes | None], ...]
 
 
-def read_all(address: str, topic: str, *, isolation: str = "read_committed") -> list[Seen]:
-    """All messages that are there now, each partition in its order; waits for transactions that hang."""
+def read_all(address: str, topic: str, *, isolation: str = "read_committed", waits: bool = True) -> list[Seen]:
+    """All messages that are there now, each partition in its order; waits for transactions that hang, or not."""
     consumer = _consumer(address, isolation)
     try:
         numbers = consumer.list_topics(topic, timeout=10).topics[topic].partitions
         # To a reader of committed messages a topic ends before a transaction that hangs, or is just being ended.
-        careless = _consumer(address, "read_uncommitted")
+        careless = _consumer(address, "read_uncommitted" if waits else isolation)
         ends = {n: careless.get_watermark_offsets(TopicPartition(topic, n), timeout=10)[1] for n in numbers}
         careless.close()
         consumer.assign([TopicPartition(topic, n, 0) for n, end in ends.items() if end > 0])

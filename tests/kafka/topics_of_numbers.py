@@ -6,11 +6,11 @@ tells what was lost, what came twice, what came out of order, and whether the st
 
 from __future__ import annotations
 
-import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import defaultdict
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from tests.kafka.reading import Seen, read_all
 
 KEYS = 97
 _PATIENCE_SECONDS = 60
@@ -31,51 +31,32 @@ def send_numbers(servers: str, topic: str, numbers: range, width: int = 1) -> No
     assert producer.flush(_PATIENCE_SECONDS) == 0
 
 
-def read_committed(servers: str, topic: str) -> Iterator[list[bytes]]:
-    """The values of each partition, in order, as a read_committed consumer gets them up to the end."""
-    consumer = Consumer(_settings(servers, "read_committed"))
-    partitions = _partitions(consumer, topic)
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
-    found: dict[int, list[bytes]] = {partition: [] for partition in partitions}
-    open_ends = set(partitions)
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while open_ends:
-        assert time.monotonic() < deadline, f"no end of {topic} after {_PATIENCE_SECONDS} s"
-        for message in consumer.consume(10_000, timeout=0.2):  # waits so long for the last ones, too
-            if message.error() is None:
-                found[message.partition()].append(message.value())
-            else:
-                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
-                open_ends.discard(message.partition())
-    consumer.close()
-    yield from found.values()
-
-
 def assert_nothing_wrong_so_far(servers: str, topic: str) -> int:
     """Whatever is visible is there once, in order, with the right count; returns how many records there are."""
-    seen: Counter[int] = Counter()
-    for values in read_committed(servers, topic):
-        counts: defaultdict[str, int] = defaultdict(int)
-        last: dict[str, int] = {}
-        for key, number, count in map(_parsed, values):
-            seen[number] += 1
-            counts[key] += 1
-            assert key == key_of(number), (key, number)
-            assert number > last.get(key, -1), f"{number} of {key} comes after {last[key]}"
-            assert count == counts[key], f"{number} of {key} is counted as {count}, and is number {counts[key]}"
-            last[key] = number
-    twice = [number for number, times in seen.items() if times > 1]
-    assert not twice, f"{len(twice)} numbers are there more than once, as {twice[:5]}"
-    return len(seen)
+    return len(_checked(read_all(servers, topic, waits=False)))
 
 
 def assert_exact(servers: str, topic: str, numbers: range) -> None:
     """Every number is there exactly once, in order, with the right count, and nothing else."""
-    found = assert_nothing_wrong_so_far(servers, topic)
-    seen = {number for values in read_committed(servers, topic) for _, number, _ in map(_parsed, values)}
-    missing = sorted(set(numbers) - seen)
+    found = _checked(read_all(servers, topic))
+    missing = sorted(set(numbers) - found)
     assert not missing, f"{len(missing)} numbers are missing, as {missing[:5]}"
-    assert found == len(numbers), f"{found - len(numbers)} numbers were never sent"
+    assert len(found) == len(numbers), f"{len(found) - len(numbers)} numbers were never sent"
+
+
+def _checked(messages: list[Seen]) -> set[int]:
+    """The numbers in messages: each once, in the order of its key and with the right count."""
+    seen: set[int] = set()
+    counts: defaultdict[str, int] = defaultdict(int)
+    last: dict[str, int] = {}
+    for key, number, count in map(_parsed, messages):
+        assert number not in seen, f"{number} is there twice"
+        assert number > last.get(key, -1), f"{number} of {key} comes after {last[key]}"
+        counts[key] += 1
+        assert count == counts[key], f"{number} of {key} is counted as {count}, and is number {counts[key]}"
+        seen.add(number)
+        last[key] = number
+    return seen
 
 
 class TransactionWatch:
@@ -109,8 +90,10 @@ class TransactionWatch:
         return int(offsets[1])
 
 
-def _parsed(value: bytes) -> tuple[str, int, int]:
-    key, number, count = value.decode().split(":")
+def _parsed(message: Seen) -> tuple[str, int, int]:
+    assert message.key is not None and message.value is not None
+    key, number, count = message.value.decode().split(":")
+    assert key == message.key.decode() == key_of(int(number)), message
     return key, int(number), int(count)
 
 
@@ -120,8 +103,6 @@ def _settings(servers: str, isolation: str) -> dict[str, str | int | float | boo
         "group.id": "tests",
         "isolation.level": isolation,
         "enable.auto.commit": False,
-        "enable.partition.eof": True,
-        "auto.offset.reset": "earliest",
     }
 
 
