@@ -31,10 +31,9 @@ def job(servers: str, checkpoint: str) -> StreamExecutionEnvironment:
     source.set_value_only_deserializer(SimpleStringSchema())
     sink = KafkaSink.builder().set_bootstrap_servers(servers).set_record_serializer(Total())
     sink.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix("totals")
-    payments = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "payments").map(
-        lambda p: p.split(":")
-    )
-    payments.map(lambda p: (p[0], int(p[1]))).key_by(lambda p: p[0]).sum(1).sink_to(sink.build())
+    texts = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "payments")
+    payments = texts.map(lambda text: text.split(":")).map(lambda parts: (parts[0], int(parts[1])))
+    payments.key_by(lambda payment: payment[0]).sum(1).sink_to(sink.build())
     return env
 
 
