@@ -14,6 +14,7 @@ from penstock.common import Configuration, SimpleStringSchema, Types
 from penstock.common.serialization import DeserializationSchema
 from penstock.common.time import Duration
 from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.connectors import kafka_reader
 from penstock.connectors.kafka_client import KafkaAccess, KafkaSourceError, answered
 from penstock.connectors.source import PartitionRange
 from penstock.datastream import OutputTag, ProcessFunction, StreamExecutionEnvironment
@@ -215,14 +216,17 @@ def test_random_cuts_and_crashes(kafka: LocalBroker, topic: NewTopic) -> None:
             assert mine == [f"{partition}:{n}" for n in range(40)]
 
 
-def test_large_ranges_are_read_in_turns_and_in_the_same_order_again(kafka: LocalBroker, topic: NewTopic) -> None:
+def test_large_ranges_are_read_in_turns_and_in_the_same_order_again(
+    kafka: LocalBroker, topic: NewTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name = topic(partitions=2)
     produce(kafka.address, name, [f"a{n}" for n in range(7_000)])
     produce(kafka.address, name, [f"b{n}" + "x" * 3000 for n in range(4_000)], partition=1)
     source = builder(kafka, name).build()
     ranges = [PartitionRange(f"{name}-0", 0, 7_000), PartitionRange(f"{name}-1", 0, 4_000)]
     orders = []
-    for _ in range(2):
+    for waiting in (16_000_000, 100_000):  # the second time, what comes for the other partition is fetched again later
+        monkeypatch.setattr(kafka_reader, "_WAITING_BYTES", waiting)
         reader = source.create_reader("kafka", 0)
         items = [(name, item[0]) for name, item in reader.read(ranges) if isinstance(item, tuple)]
         orders.append([(name, len(values)) for name, values in items])
