@@ -31,7 +31,6 @@ MISSING: dict[str, set[str]] = {
         f"{CONNECTORS}.hybrid_source",
         f"{FORMATS}.avro:AvroBulkWriters",
         f"{FORMATS}.avro:AvroInputFormat",
-        f"{FORMATS}.avro:AvroRowSerializationSchema",
         *(
             f"{FORMATS}.csv:CsvSchemaBuilder.{name}"
             for name in (
@@ -45,8 +44,6 @@ MISSING: dict[str, set[str]] = {
                 "set_strict_headers",
             )
         ),
-        f"{FORMATS}.csv:CsvRowSerializationSchema",
-        f"{FORMATS}.json:JsonRowSerializationSchema",
         f"{FORMATS}.orc",
         f"{FORMATS}.parquet:AvroParquetReaders",
         f"{FORMATS}.parquet:AvroParquetWriters",

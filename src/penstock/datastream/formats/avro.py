@@ -4,5 +4,11 @@ from __future__ import annotations
 
 from penstock.common.avro_type import AvroSchema, GenericRecordAvroTypeInfo
 from penstock.datastream.formats.avro_reading import AvroRowDeserializationSchema
+from penstock.datastream.formats.avro_writing import AvroRowSerializationSchema
 
-__all__ = ["AvroRowDeserializationSchema", "AvroSchema", "GenericRecordAvroTypeInfo"]
+__all__ = [
+    "AvroRowDeserializationSchema",
+    "AvroRowSerializationSchema",
+    "AvroSchema",
+    "GenericRecordAvroTypeInfo",
+]

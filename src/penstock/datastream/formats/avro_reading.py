@@ -47,8 +47,8 @@ class AvroRowDeserializationSchema(DeserializationSchema):
             )
         try:
             self._schema = json.loads(avro_schema_string)
-            self._type: TypeInformation = _type_of(_parsed(self._schema), {})
-            _shape(_parsed(self._schema), {})
+            self._type: TypeInformation = _type_of(parsed_schema(self._schema), {})
+            _shape(parsed_schema(self._schema), {})
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"AvroRowDeserializationSchema: not an Avro schema: {error}") from None
         self._ready: Any = None
@@ -56,8 +56,8 @@ class AvroRowDeserializationSchema(DeserializationSchema):
     def deserialize(self, message: bytes) -> Any:
         """Return the row of a message."""
         if self._ready is None:
-            schema = _parsed(self._schema)
-            self._ready = schema, _shape(schema, {}), _fastavro().schemaless_reader
+            schema = parsed_schema(self._schema)
+            self._ready = schema, _shape(schema, {}), fastavro_library().schemaless_reader
         schema, shape, read = self._ready
         stream = io.BytesIO(message)
         value = read(stream, schema, None)
@@ -73,7 +73,8 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         return {**self.__dict__, "_ready": None}
 
 
-def _fastavro() -> Any:
+def fastavro_library() -> Any:
+    """The library, which is an extra of Penstock."""
     try:
         import fastavro
     except ImportError:
@@ -81,8 +82,9 @@ def _fastavro() -> Any:
     return fastavro
 
 
-def _parsed(schema: Any) -> Any:
-    library = _fastavro()
+def parsed_schema(schema: Any) -> Any:
+    """A schema as the library wants it; raises ValueError if it is none."""
+    library = fastavro_library()
     try:
         return library.parse_schema(schema)
     except library.schema.SchemaParseException as error:

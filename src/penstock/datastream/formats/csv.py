@@ -10,9 +10,17 @@ from penstock.connectors.file_formats import CsvFormat
 from penstock.connectors.file_source import FileReading
 from penstock.datastream.connectors.file_system import StreamFormat
 from penstock.datastream.formats.csv_reading import CsvRowDeserializationSchema
+from penstock.datastream.formats.csv_writing import CsvRowSerializationSchema
 from penstock.errors import ConfigurationError
 
-__all__ = ["CsvBulkWriters", "CsvReaderFormat", "CsvRowDeserializationSchema", "CsvSchema", "CsvSchemaBuilder"]
+__all__ = [
+    "CsvBulkWriters",
+    "CsvReaderFormat",
+    "CsvRowDeserializationSchema",
+    "CsvRowSerializationSchema",
+    "CsvSchema",
+    "CsvSchemaBuilder",
+]
 
 _WRITER_OPTIONS = frozenset({"sep", "header"})
 

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from penstock.datastream.formats.json_reading import JsonRowDeserializationSchema
+from penstock.datastream.formats.json_writing import JsonRowSerializationSchema
 
-__all__ = ["JsonRowDeserializationSchema"]
+__all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]

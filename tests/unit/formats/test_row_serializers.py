@@ -1,0 +1,203 @@
+"""Rows as messages of JSON, Avro and CSV: what is written is read back, and what does not fit is named."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.common import Row, Types
+from penstock.common.time import Instant
+from penstock.datastream.formats.avro import AvroRowDeserializationSchema, AvroRowSerializationSchema
+from penstock.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from penstock.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
+from penstock.errors import ConfigurationError
+
+INNER = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()])
+
+
+def json_text(value: Any, *types: Any) -> str:
+    row_type = Types.ROW_NAMED([f"f{number}" for number in range(len(types))], list(types))
+    return JsonRowSerializationSchema.builder().with_type_info(row_type).build().serialize(value).decode()
+
+
+@pytest.mark.parametrize(
+    ("value", "value_type", "expected"),
+    [
+        (1, Types.INT(), "1"),
+        (10**30, Types.BIG_INT(), "1" + "0" * 30),
+        (2.5, Types.DOUBLE(), "2.5"),
+        (Decimal("12.34"), Types.BIG_DEC(), "12.34"),
+        ("grün", Types.STRING(), '"grün"'),
+        (True, Types.BOOLEAN(), "true"),
+        (None, Types.INT(), "null"),
+        (b"hi", Types.PRIMITIVE_ARRAY(Types.BYTE()), '"aGk="'),
+        (datetime.date(2024, 2, 29), Types.SQL_DATE(), '"2024-02-29"'),
+        (datetime.time(12, 30, 5), Types.SQL_TIME(), '"12:30:05"'),
+        (datetime.datetime(2024, 2, 29, 12), Types.SQL_TIMESTAMP(), '"2024-02-29T12:00:00"'),
+        (Instant.of_epoch_milli(0), Types.INSTANT(), '"1970-01-01T00:00:00+00:00"'),
+        ([1, None], Types.LIST(Types.INT()), "[1,null]"),
+        ({1: "x"}, Types.MAP(Types.INT(), Types.STRING()), '{"1":"x"}'),
+        ((1, "x"), Types.TUPLE([Types.INT(), Types.STRING()]), '[1,"x"]'),
+        (Row(1, "x"), INNER, '{"a":1,"b":"x"}'),
+        (Row(b="x", a=1), INNER, '{"a":1,"b":"x"}'),
+        ({"a": 1}, INNER, '{"a":1,"b":null}'),
+    ],
+)
+def test_json_of_a_field(value: Any, value_type: Any, expected: str) -> None:
+    assert json_text(Row(value), value_type) == f'{{"f0":{expected}}}'
+    row_type = Types.ROW_NAMED(["f0"], [value_type])
+    read = JsonRowDeserializationSchema.builder().type_info(row_type).build()
+    again = read.deserialize(json_text(Row(value), value_type).encode())
+    assert again is not None
+    assert json_text(again, value_type) == f'{{"f0":{expected}}}'
+
+
+@dataclass
+class Order:
+    f0: int
+    f1: str
+
+
+@pytest.mark.parametrize("record", [Row(7, "x"), Row(f1="x", f0=7), (7, "x"), {"f1": "x", "f0": 7}, Order(7, "x")])
+def test_records_of_every_shape(record: Any) -> None:
+    assert json_text(record, Types.INT(), Types.STRING()) == '{"f0":7,"f1":"x"}'
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (Row("x", "x"), "field 'f0': expected INT, got 'x'"),
+        (Row(True, "x"), "field 'f0'"),
+        (Row(1), "has 1 fields where 2 are expected"),
+        (Row(f0=1, other=2), "field 'other' is not declared"),
+        (5, "is no record"),
+    ],
+)
+def test_what_is_no_such_row_is_named(record: Any, words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        json_text(record, Types.INT(), Types.STRING())
+
+
+@pytest.mark.parametrize("value", [float("nan"), Decimal("0.1234567890123456789")])
+def test_numbers_that_json_has_not_are_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"JSON|more digits"):
+        json_text(Row(value), Types.DOUBLE() if isinstance(value, float) else Types.BIG_DEC())
+
+
+FLAT = Types.ROW_NAMED(
+    ["n", "name", "ok", "all"], [Types.LONG(), Types.STRING(), Types.BOOLEAN(), Types.LIST(Types.INT())]
+)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+ROWS = st.builds(
+    lambda n, name, ok, numbers: Row(n=n, name=name, ok=ok, all=numbers),
+    st.integers(-(2**63), 2**63 - 1),
+    TEXTS,
+    st.booleans(),
+    st.lists(st.integers(-9, 9), min_size=1, max_size=3),
+)
+
+
+@given(ROWS)
+def test_what_json_writes_is_read_back(row: Row) -> None:
+    written = JsonRowSerializationSchema.builder().with_type_info(FLAT).build().serialize(row)
+    assert JsonRowDeserializationSchema.builder().type_info(FLAT).build().deserialize(written) == row
+    assert json.loads(written)["n"] == row.n
+
+
+def csv_schema(change: Callable[[Any], Any] = lambda builder: builder) -> CsvRowSerializationSchema:
+    return change(CsvRowSerializationSchema.Builder(FLAT)).build()  # type: ignore[no-any-return]
+
+
+@given(ROWS.filter(lambda row: not set(row.name) & set("\r\n\0")))
+def test_what_csv_writes_is_read_back(row: Row) -> None:
+    written = csv_schema(lambda builder: builder.set_line_delimiter("")).serialize(row)
+    assert CsvRowDeserializationSchema.Builder(FLAT).build().deserialize(written) == row
+
+
+def test_the_layout_of_csv() -> None:
+    row = Row(1, 'a;"b', None, [1, 2])
+    assert csv_schema().serialize(row) == b'1,"a;""b",,1;2\n'
+    changed = csv_schema(
+        lambda builder: (
+            builder.set_field_delimiter("|")
+            .set_line_delimiter("\r\n")
+            .set_array_element_delimiter("+")
+            .set_quote_character("'")
+            .set_escape_character("\\")
+            .set_null_literal("nil")
+        )
+    )
+    assert changed.serialize(Row(1, "it's|", None, [1, 2])) == b"1|'it\\'s|'|nil|1+2\r\n"
+    bare = csv_schema(lambda builder: builder.disable_quote_character())
+    assert bare.serialize(Row(1, "a", True, [])) == b"1,a,true,\n"
+    with pytest.raises(ValueError, match="cannot be a line of CSV"):
+        bare.serialize(Row(1, "a,b", True, []))
+
+
+AVRO = json.dumps(
+    {
+        "type": "record",
+        "name": "Node",
+        "fields": [
+            {"name": "id", "type": "long"},
+            {"name": "label", "type": ["null", "string"]},
+            {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+            {"name": "tags", "type": {"type": "map", "values": "double"}},
+            {"name": "children", "type": {"type": "array", "items": "Node"}},
+        ],
+    }
+)
+
+
+def test_what_avro_writes_is_read_back() -> None:
+    day = datetime.date(2024, 2, 29)
+    leaf = Row(id=2, label=None, day=day, tags={}, children=[])
+    tree = Row(id=1, label="x", day=day, tags={"a": 0.5}, children=[leaf, leaf])
+    written = AvroRowSerializationSchema(avro_schema_string=AVRO).serialize(tree)
+    assert AvroRowDeserializationSchema(avro_schema_string=AVRO).deserialize(written) == tree
+    positions = Row(1, "x", day, {"a": 0.5}, [tuple(leaf), {**leaf.as_dict(), "children": []}])
+    assert AvroRowSerializationSchema(avro_schema_string=AVRO).serialize(positions) == written
+
+
+@pytest.mark.parametrize("record", [Row(1, "x"), Row(id="x", label=None, day=None, tags={}, children=[]), 5])
+def test_avro_refuses_what_does_not_fit(record: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        AvroRowSerializationSchema(avro_schema_string=AVRO).serialize(record)
+
+
+def test_schemas_travel_to_the_workers() -> None:
+    row = Row(1, "a", True, [3])
+    for schema in (csv_schema(), JsonRowSerializationSchema.builder().with_type_info(FLAT).build()):
+        before = schema.serialize(row)
+        assert pickle.loads(pickle.dumps(schema)).serialize(row) == before
+    avro = AvroRowSerializationSchema(avro_schema_string='{"type":"record","name":"R","fields":[]}')
+    avro.serialize(Row())
+    assert pickle.loads(pickle.dumps(avro)).serialize({}) == b""
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "no type": (lambda: JsonRowSerializationSchema.builder().build(), "with_type_info"),
+    "another type": (lambda: JsonRowSerializationSchema.builder().with_type_info(Types.INT()), "ROW_NAMED"),
+    "no row of CSV": (lambda: CsvRowSerializationSchema.Builder(Types.INT()), "ROW_NAMED"),
+    "a row in a line": (lambda: CsvRowSerializationSchema.Builder(Types.ROW_NAMED(["r"], [INNER])), "no place"),
+    "two signs": (lambda: csv_schema(lambda builder: builder.set_field_delimiter("||")), "one sign"),
+    "another line end": (lambda: csv_schema(lambda builder: builder.set_line_delimiter("x")), "line break"),
+    "a Java class": (lambda: AvroRowSerializationSchema(record_class="X"), "avro_schema_string"),
+    "no schema": (lambda: AvroRowSerializationSchema(avro_schema_string='{"type":"nothing"}'), "not an Avro schema"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_work_is_refused(what: str) -> None:
+    make, words = REFUSED[what]
+    with pytest.raises(ConfigurationError, match=words):
+        make()
