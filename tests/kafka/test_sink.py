@@ -18,6 +18,8 @@ import pytest
 from penstock.common.serialization import SimpleStringSchema
 from penstock.connectors import kafka_publisher
 from penstock.connectors.kafka_publisher import KafkaPublisher
+from penstock.connectors.kafka_sink import FAILED_RECORDS
+from penstock.connectors.sink import SinkContext
 from penstock.connectors.staged_sink import Publication
 from penstock.connectors.stages import Stage, StageWriter
 from penstock.datastream import StreamExecutionEnvironment
@@ -428,6 +430,19 @@ def test_a_topic_that_takes_less_fails_the_job_with_a_reason(kafka: LocalBroker,
     for guarantee in GUARANTEES:
         with pytest.raises((JobFailedError, SinkError), match="too large"):
             write(kafka, sink_with(kafka, plain(name), guarantee), ["x" * 5000])
+
+
+def test_without_a_promise_failures_are_counted(kafka: LocalBroker, topic: NewTopic) -> None:
+    name = topic(max_message_bytes="1000")
+    context = SinkContext("job", "uid", "sink", 0, 1, lambda: 0)
+    writer = sink_with(kafka, plain(name), DeliveryGuarantee.NONE).create_writer(context)
+    writer.begin(0, "try", None)
+    writer.write(["x" * 5000], None, 0)
+    assert writer.prepare_commit(0, end_of_input=True) == []
+    writer.write(["fine"], None, 0)
+    assert writer.prepare_commit(0, end_of_input=True) == []
+    assert context.metrics.values() == {FAILED_RECORDS: 1}
+    assert [message.value for message in read_all(kafka.address, name)] == [b"fine"]
 
 
 # ---- on Spark: small batches are published by the driver, large ones by workers ----

@@ -20,6 +20,7 @@ _DEFAULTS = {
     "delivery.timeout.ms": "120000",
     "linger.ms": "5",
     "queue.buffering.max.kbytes": "65536",
+    "queue.buffering.max.messages": "1000000",  # bytes are what counts
     # A transaction right after another one is refused by the broker for some milliseconds: do not wait 100.
     "retry.backoff.ms": "5",
     "retry.backoff.max.ms": "500",
@@ -98,7 +99,7 @@ def produce_block(producer: Any, block: Block, on_delivery: Any = None) -> None:
                 produce(topic, value, key, partition, on_delivery=on_delivery, timestamp=moment, headers=head)
                 break
             except BufferError:
-                producer.poll(0.1)
+                producer.poll(0.01)
     producer.poll(0)
 
 
