@@ -56,7 +56,9 @@ LAYERS: dict[str, set[str]] = {
     "datastream": CORE,
     "cep": CORE,
     "table": CORE | {"cep"},
-    "engine": CORE | {"asynchronous", "checkpoint", "java", "savepoint", "user_cache"},
+    # Reads and writes savepoints without a job; the tasks are the engine's.
+    "state_processor": CORE | {"checkpoint", "savepoint"},
+    "engine": CORE | {"asynchronous", "checkpoint", "java", "savepoint", "state_processor", "user_cache"},
     "testing": CORE | {"asynchronous", "checkpoint", "savepoint"},
     "server": CORE | {"checkpoint", "engine", "savepoint", "table"},
     "cli": CORE | {"checkpoint", "engine", "kafka_broker", "savepoint", "table", "server"},
@@ -68,6 +70,7 @@ LAZY_EXTRA: dict[str, set[str]] = {
     "datastream": {"engine", "testing"},
     "table": {"engine"},
     "testing": {"engine", "java"},
+    "state_processor": {"engine"},
 }
 
 # The runtime is handed clock, store, files and threads; it reaches for none of them. Names of paths are not files.

@@ -18,7 +18,6 @@ from penstock.savepoint.origin import Origin
 from penstock.savepoint.row_sources import CheckpointRows
 from penstock.state.declarations import merged
 from penstock.state.operator_state import OperatorSnapshot
-from penstock.state.portable import is_declaration
 
 _NOTHING: dict[str, Any] = {"operators": {}, "watermarks": {}}
 _EVERYTHING = range(1 << 16)
@@ -65,12 +64,10 @@ class CheckpointOrigin(Origin):
         return CheckpointRows(self._directory.uri, folder, version, index) if version.files else None
 
     def states_of(self, uid: str) -> dict[str, str]:
-        """Found by reading the rows."""
+        """Found in the files of all subtasks."""
         found: dict[str, str] = {}
         for source in self.row_sources(uid, _EVERYTHING):
-            for row in source.rows(_EVERYTHING):
-                if is_declaration(row) or row.kind == "timer":
-                    found[row.state] = row.kind
+            found.update(source.states())
         return found
 
     def snapshots(self, uid: str) -> list[Any]:

@@ -16,7 +16,7 @@ from typing import Protocol
 from penstock.checkpoint.directory import resolve
 from penstock.savepoint.manifest import FileRecord
 from penstock.savepoint.parts import check_file, read_keyed_rows
-from penstock.state.portable import PortableRow, exported_rows
+from penstock.state.portable import PortableRow, exported_rows, exported_states, is_declaration
 from penstock.state.store import OrderedStore
 from penstock.state.versions import StateVersion, SubtaskState
 
@@ -28,6 +28,9 @@ class RowSource(Protocol):
 
     def rows(self, groups: range) -> Iterator[PortableRow]:
         """Those of some key groups, and those about the operator as a whole."""
+
+    def states(self) -> dict[str, str]:
+        """The states that have rows, with their kinds, timers among them."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class CheckpointRows:
             for row in exported_rows(store, self.operator_index):
                 if row.key_group is None or row.key_group in groups:
                     yield row
+
+    def states(self) -> dict[str, str]:
+        """Look them up, without going over the entries."""
+        with self.opened() as store:
+            return exported_states(store, self.operator_index)
 
     @contextmanager
     def opened(self) -> Iterator[OrderedStore]:
@@ -74,3 +82,7 @@ class SavepointRows:
         filesystem, path = resolve(self.uri)
         check_file(filesystem, f"{path}/{self.file}", self.record)
         yield from read_keyed_rows(filesystem, f"{path}/{self.file}", groups)
+
+    def states(self) -> dict[str, str]:
+        """Found by reading the rows."""
+        return {row.state: row.kind for row in self.rows(range(1 << 16)) if is_declaration(row) or row.kind == "timer"}

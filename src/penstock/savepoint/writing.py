@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyarrow import fs
@@ -25,8 +25,9 @@ from penstock.savepoint.operator_rows import to_rows
 from penstock.savepoint.parts import KEYED_SCHEMA, OPERATOR_SCHEMA, summed, write_rows
 from penstock.savepoint.retained import CheckpointOrigin, own_part
 from penstock.savepoint.row_sources import RowSource
+from penstock.state.declarations import Written, merged
 from penstock.state.operator_state import OperatorSnapshot
-from penstock.state.portable import PortableRow, is_declaration
+from penstock.state.portable import SCHEMA_KIND, PortableRow, is_declaration, written_in
 
 _EVERYTHING = range(1 << 16)
 
@@ -49,24 +50,32 @@ class PartResult:
     file: str
     record: FileRecord | None
     states: dict[str, str]
+    schemas: dict[str, Written] = field(default_factory=dict)
 
 
 def write_part(order: PartOrder) -> PartResult:
     """Carry out an order; fit to run in any process that reaches both places."""
-    filesystem, path = resolve(order.target_uri)
+    return write_part_rows(order.target_uri, order.uid, order.subtask, order.source.rows(_EVERYTHING))
+
+
+def write_part_rows(target_uri: str, uid: str, subtask: int, rows: Iterable[PortableRow]) -> PartResult:
+    """Write a part file of a savepoint, and note which states are in it."""
+    filesystem, path = resolve(target_uri)
     states: dict[str, str] = {}
+    schemas: dict[str, Written] = {}
 
     def noted(row: PortableRow) -> PortableRow:
         if is_declaration(row) or row.kind == "timer":
             states[row.state] = row.kind
+        elif row.kind == SCHEMA_KIND:
+            schemas.update(merged([schemas, {row.state: written_in(row)}]))
         return row
 
-    file = part_file(order.uid, order.subtask)
-    rows = map(noted, order.source.rows(_EVERYTHING))
+    file = part_file(uid, subtask)
     record = write_rows(
-        filesystem, f"{path}/{file}", KEYED_SCHEMA, rows, operator=order.uid, subtask=str(order.subtask)
+        filesystem, f"{path}/{file}", KEYED_SCHEMA, map(noted, rows), operator=uid, subtask=str(subtask)
     )
-    return PartResult(order.uid, file, record, states)
+    return PartResult(uid, file, record, states, schemas)
 
 
 RunParts = Callable[[list[PartOrder]], list[PartResult]]

@@ -17,7 +17,7 @@ state, the encoded map key for map state, and epoch (8) counter (4) for list sta
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -282,6 +282,22 @@ class KeyedStateBackend:
                 last = row[:end]
                 yield key
 
+    def keys_of_states(self, state_names: Iterable[str], namespace: bytes = VOID_NAMESPACE) -> Iterator[Any]:
+        """Iterate over all keys that have something in at least one of some states, each once, by key group.
+
+        Keys come as their bytes decode: 1 for True or 1.0.
+        """
+        self.write()
+        ids = [self._ids[name][1] for name in state_names if name in self._ids]
+        for group in range(self._max_parallelism):
+            codes: dict[bytes, Any] = {}
+            for held_id in ids:
+                for row, _ in self.store.scan(self._head + group.to_bytes(2, "big") + held_id):
+                    key, end = read_key(row, _HEAD_BYTES)
+                    if read_key(row, end)[0] == namespace:
+                        codes[row[_HEAD_BYTES:end]] = key
+            yield from codes.values()
+
     def count_entries(self) -> int:
         """Return how many pairs of key and namespace have something, summed over all states."""
         self.write()
@@ -400,16 +416,16 @@ class KeyedStateBackend:
         }
 
     def _new_id(self, name: str) -> bytes:
-        state_id = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[:4]
+        new_id = state_id(name)
         for other, (_, held) in self._ids.items():
-            if held == state_id:
+            if held == new_id:
                 raise StateError(f"State names {name!r} and {other!r} happen to have one id: rename one of them.")
         kind = self._states[name].kind
         row = _META + self._operator + b"s" + name.encode("utf-8", "surrogatepass")
-        self.store.put(row, bytes([STATE_KINDS.index(kind)]) + state_id)
-        self._ids[name] = (kind, state_id)
+        self.store.put(row, bytes([STATE_KINDS.index(kind)]) + new_id)
+        self._ids[name] = (kind, new_id)
         self._schemas.settle(name, is_stored=True)
-        return state_id
+        return new_id
 
     def _epoch_row(self) -> bytes:
         return _META + self._operator + b"e"
@@ -426,3 +442,8 @@ class KeyedStateBackend:
         self._epoch = max(version, 0 if held is None else int.from_bytes(held, "big") + 1)
         self._epoch_written = False
         self._counter = 0
+
+
+def state_id(name: str) -> bytes:
+    """Return the four bytes that stand for a state in its rows."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[:4]

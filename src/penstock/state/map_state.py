@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _KEY_FOLLOWS = b"\x00"
 # Types of map keys that a row's bytes tell, and what gives the key its type back.
-_KEPT_BY_ROW: dict[str, Callable[[Any], Any] | None] = {
+KEPT_BY_ROW: dict[str, Callable[[Any], Any] | None] = {
     **dict.fromkeys(("STRING", "BYTE", "SHORT", "INT", "LONG", "BIG_INT", "BYTES")),
     "BOOLEAN": bool,
     "DOUBLE": float,
@@ -94,8 +94,8 @@ class KeyedMapState:
         self._dumps, self._loads = serializer.dumps, serializer.loads
         self._keys = keys
         self._check_key = None if keys.is_pickle else keys.check
-        self._is_kept_by_row = keys.schema["type"] in _KEPT_BY_ROW
-        self._typed_key = _KEPT_BY_ROW.get(keys.schema["type"])
+        self._is_kept_by_row = keys.schema["type"] in KEPT_BY_ROW
+        self._typed_key = KEPT_BY_ROW.get(keys.schema["type"])
         self._maps: dict[Hashable, CachedMap] = {}
 
     def get(self, key: Any) -> Any:
@@ -235,9 +235,9 @@ class KeyedMapState:
     def _decode(self, code: bytes, data: bytes) -> Entry:
         if data[0] < FIRST_UNSTAMPED:
             data = without_stamp(data)
-        if data.startswith(_KEY_FOLLOWS):
-            end = 5 + int.from_bytes(data[1:5], "big")
-            return self._keys.loads(data[5:end]), self._loads(data[end:])
+            original, data = split_entry(data)
+            if original is not None:
+                return self._keys.loads(original), self._loads(data)
         key = decode_key(code)
         return key if self._typed_key is None or key is None else self._typed_key(key), self._loads(data)
 
@@ -248,8 +248,7 @@ class KeyedMapState:
             self._check_key(key)
         if self._is_kept_by_row or keeps_type(key):
             return data
-        original = self._keys.dumps(key)
-        return _KEY_FOLLOWS + len(original).to_bytes(4, "big") + original + data
+        return joined_entry(self._keys.dumps(key), data)
 
     def _write_map(self, found: CachedMap) -> None:
         prefix = self._backend.row(found.slot, self.name)
@@ -269,6 +268,19 @@ class KeyedMapState:
             else:
                 found.stored[entry] = data
         found.changed.clear()
+
+
+def split_entry(data: bytes) -> tuple[bytes | None, bytes]:
+    """Return the bytes of a map key that would lose its type in its row, and those of the value."""
+    if not data.startswith(_KEY_FOLLOWS):
+        return None, data
+    end = 5 + int.from_bytes(data[1:5], "big")
+    return data[5:end], data[end:]
+
+
+def joined_entry(original: bytes, data: bytes) -> bytes:
+    """Return the bytes of an entry, given those of a map key that would lose its type, and those of the value."""
+    return _KEY_FOLLOWS + len(original).to_bytes(4, "big") + original + data
 
 
 def _walk(found: CachedMap, entries: list[Hashable]) -> Iterator[Pair]:

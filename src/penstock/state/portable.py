@@ -13,10 +13,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from penstock.state.declarations import Written
-from penstock.state.keyed import STATE_KINDS
+from penstock.state.keyed import STATE_KINDS, state_id
 from penstock.state.keys import encode_key, read_key
+from penstock.state.serializers.schemas import schema_text
 from penstock.state.store import OrderedStore
-from penstock.state.written import SCHEMA_ROW, role_of, split_schema_row
+from penstock.state.timers import time_from_bytes
+from penstock.state.written import SCHEMA_ROW, role_of, schema_head, split_schema_row
 
 EVENT_TIMERS = "__event_time_timers__"
 PROCESSING_TIMERS = "__processing_time_timers__"
@@ -30,7 +32,6 @@ SCHEMA_KIND = "schema"
 _META, _KEYED, _TIMER = b"\x00", b"\x01", b"\x02"
 _GROUP = struct.Struct(">H")
 _STATE_ID_AT, _KEY_AT = 5, 9
-_TIME_OFFSET = 2**63  # times are kept so that they sort as bytes do
 _TIMER_TIME_AT, _TIMER_GROUP_AT, _TIMER_KEY_AT = 4, 12, 14
 
 Entry = tuple[bytes, bytes]
@@ -63,7 +64,25 @@ def written_in(row: PortableRow) -> Written:
 
 def timer_ms(row: PortableRow) -> int:
     """When a timer is due."""
-    return int.from_bytes(row.suffix, "big") - _TIME_OFFSET
+    return time_from_bytes(row.suffix)
+
+
+def declaration(state: str, kind: str) -> PortableRow:
+    """Return the row that says that a state exists."""
+    value = bytes([STATE_KINDS.index(kind)]) + state_id(state)
+    return PortableRow(None, state, kind, b"", b"", b"", value)
+
+
+def schema_rows(state: str, written: Written) -> Iterator[PortableRow]:
+    """Return the rows that tell which schemas rows of a state may have."""
+    for role, schemas in written.items():
+        for schema in schemas:
+            yield PortableRow(None, state, SCHEMA_KIND, b"", b"", schema_head(role, schema), schema_text(schema))
+
+
+def list_epoch(epoch: int) -> PortableRow:
+    """Return the row that says in which epoch list rows were written last."""
+    return PortableRow(None, _EPOCH_NAME, _EPOCH_KIND, b"", b"", b"", epoch.to_bytes(8, "big"))
 
 
 def exported_rows(store: OrderedStore, operator_index: int) -> Iterator[PortableRow]:
@@ -78,13 +97,28 @@ def exported_rows(store: OrderedStore, operator_index: int) -> Iterator[Portable
         namespace, end = read_key(row, key_end)
         group = _GROUP.unpack_from(row, 3)[0]
         yield PortableRow(group, name, kind, namespace, row[_KEY_AT:key_end], row[end:], value)
-    for row, value in store.scan(_TIMER + operator):
+    yield from exported_timers(store, operator_index)
+
+
+def exported_timers(store: OrderedStore, operator_index: int) -> Iterator[PortableRow]:
+    """The timers of one operator, by domain and time."""
+    for row, value in store.scan(_TIMER + operator_index.to_bytes(2, "big")):
         key_end = read_key(row, _TIMER_KEY_AT)[1]
         namespace, _ = read_key(row, key_end)
         group = _GROUP.unpack_from(row, _TIMER_GROUP_AT)[0]
         time = row[_TIMER_TIME_AT:_TIMER_GROUP_AT]
         state = _TIMER_STATES[row[3]]
         yield PortableRow(group, state, _TIMER_KIND, namespace, row[_TIMER_KEY_AT:key_end], time, value)
+
+
+def exported_states(store: OrderedStore, operator_index: int) -> dict[str, str]:
+    """The states of one operator with their kinds, timers among them, without going over the entries."""
+    operator = operator_index.to_bytes(2, "big")
+    found = {row.state: row.kind for row in _declarations(store, operator) if is_declaration(row)}
+    for domain, name in enumerate(_TIMER_STATES):
+        if next(store.scan(_TIMER + operator + bytes([domain])), None) is not None:
+            found[name] = _TIMER_KIND
+    return found
 
 
 def _declarations(store: OrderedStore, operator: bytes) -> Iterator[PortableRow]:

@@ -132,11 +132,7 @@ class InternalTimers:
     def _row(self, timers: _Domain, timestamp: int, namespace: bytes) -> bytes:
         self._backend.check_key(_LABEL)
         group, code = self._backend.encoded(self._backend.key_slot)
-        try:
-            time = _pack_time(timestamp + _FLIP)
-        except (struct.error, TypeError):
-            raise StateError(f"A timer needs a whole number of milliseconds in 64 bits, got {timestamp!r}.") from None
-        return timers.prefix + time + group + code + encode_key(namespace)
+        return timers.prefix + time_to_bytes(timestamp) + group + code + encode_key(namespace)
 
     def _give_due(self, timers: _Domain, up_to: int) -> Iterator[Timer]:
         if timers.inserted is not None:
@@ -170,6 +166,20 @@ class InternalTimers:
         row, _ = next(self._backend.store.scan(timers.prefix), (None, b""))
         timers.first = _AFTER_ALL if row is None else _time_in(row)
         timers.is_exact = True
+
+
+def time_to_bytes(timestamp: int) -> bytes:
+    """Return the bytes of a timer's time, which sort as the times do."""
+    try:
+        return _pack_time(timestamp + _FLIP)
+    except (struct.error, TypeError):
+        raise StateError(f"A timer needs a whole number of milliseconds in 64 bits, got {timestamp!r}.") from None
+
+
+def time_from_bytes(data: bytes) -> int:
+    """Return the time that `time_to_bytes` gave these bytes for."""
+    time: int = _unpack_time(data)[0]
+    return time - _FLIP
 
 
 def _is_next(inserted: list[bytes], ahead: tuple[bytes, bytes] | None, end: bytes | None) -> bool:

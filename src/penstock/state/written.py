@@ -12,7 +12,7 @@ import json
 
 from penstock.errors import StateError
 from penstock.state.declarations import MAP_KEY, VALUE, StateDeclaration, Written, key_incompatibility
-from penstock.state.serializers import Schema, StateSerializer, layout_of
+from penstock.state.serializers import Schema, StateSerializer, layout_of, number_of
 from penstock.state.serializers.schemas import schema_text
 from penstock.state.store import OrderedStore
 
@@ -74,7 +74,7 @@ class WrittenSchemas:
         return found
 
     def _note(self, name: str, role: str, serializer: StateSerializer) -> None:
-        head = next(letter for letter, each in _ROLES.items() if each == role) + serializer.number
+        head = schema_head(role, serializer.schema)
         held = self._found.setdefault(name, {}).get(head)
         if held is None:
             assert self._store is not None
@@ -102,6 +102,11 @@ def _learn(serializer: StateSerializer, schema: Schema, role: str) -> None:
 def role_of(head: bytes) -> str:
     """Return the role that role and number, as in a row, tell."""
     return _ROLES[head[:1]]
+
+
+def schema_head(role: str, schema: Schema) -> bytes:
+    """Return role and number of a schema as they are in a row."""
+    return next(letter for letter, each in _ROLES.items() if each == role) + number_of(schema)
 
 
 def split_schema_row(rest: bytes) -> tuple[bytes, str]:
