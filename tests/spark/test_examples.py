@@ -40,7 +40,7 @@ def json_lines(folder: Path) -> list[Any]:
 
 def test_every_example_is_short_and_says_what_it_mirrors() -> None:
     small = [path for path in EXAMPLES.glob("*.py") if not path.name.startswith("trades")]
-    assert len(small) == 19
+    assert len(small) == 20
     for path in small:
         text = path.read_text()
         assert len(text.splitlines()) <= 60, path.name
@@ -177,3 +177,7 @@ def test_savepoint_upgrade_loses_and_repeats_nothing(example: LoadExample, tmp_p
     expected = sorted([digit, count] for digit in range(10) for count in range(1, each + 1))
     assert sorted(json_lines(tmp_path / "counts")) == expected
     assert [count for _, count in json_lines(tmp_path / "hundreds") if count == each] == [200] * 10
+
+
+def test_fix_state_puts_totals_right_and_goes_on(example: LoadExample, tmp_path: Path) -> None:
+    assert example("fix_state").main(tmp_path) == [("ann", 8), ("bob", 9)]
