@@ -1,7 +1,7 @@
-"""From Kafka to Kafka, exactly once. Each run sends three payments and shows all totals from the very first; kill it
+"""From Kafka to Kafka, exactly once. Each run sends three payments and shows all balances from the very first; kill it
 whenever you like and run it again. Mirrors Flink's KafkaSource and KafkaSink with `DeliveryGuarantee.EXACTLY_ONCE`.
 
-    penstock kafka start --topic payments:2 --topic totals:2
+    penstock kafka start --topic payments:2 --topic balances:2
     python examples/kafka_exactly_once.py
     penstock kafka stop
 """
@@ -19,9 +19,9 @@ from penstock.datastream.connectors.kafka import KafkaProducerRecord as Message
 from penstock.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink, KafkaSource
 
 
-class Total(KafkaRecordSerializationSchema):
-    def to_record(self, total: tuple[str, int], timestamp: int | None) -> Message:
-        return Message("totals", f"{total[0]}:{total[1]}".encode(), key=total[0].encode())
+class Balance(KafkaRecordSerializationSchema):
+    def to_record(self, balance: tuple[str, int], timestamp: int | None) -> Message:
+        return Message("balances", f"{balance[0]}:{balance[1]}".encode(), key=balance[0].encode())
 
 
 def job(servers: str, checkpoint: str) -> StreamExecutionEnvironment:
@@ -29,8 +29,8 @@ def job(servers: str, checkpoint: str) -> StreamExecutionEnvironment:
     env.get_checkpoint_config().set_checkpoint_storage_dir(checkpoint)
     source = KafkaSource.builder().set_bootstrap_servers(servers).set_topics("payments")
     source.set_value_only_deserializer(SimpleStringSchema())
-    sink = KafkaSink.builder().set_bootstrap_servers(servers).set_record_serializer(Total())
-    sink.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix("totals")
+    sink = KafkaSink.builder().set_bootstrap_servers(servers).set_record_serializer(Balance())
+    sink.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix("balances")
     texts = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "payments")
     payments = texts.map(lambda text: text.split(":")).map(lambda parts: (parts[0], int(parts[1])))
     payments.key_by(lambda payment: payment[0]).sum(1).sink_to(sink.build())
@@ -42,10 +42,10 @@ def main(servers: str = "127.0.0.1:9092", checkpoint: str = "kafka-checkpoint", 
     for payment in ("ann:10", "bob:5", "ann:7"):
         producer.produce("payments", key=payment.partition(":")[0], value=payment)
     producer.flush()
-    running = job(servers, checkpoint).execute_async("totals")
+    running = job(servers, checkpoint).execute_async("balances")
     settings = {"group.id": str(uuid.uuid4()), "auto.offset.reset": "earliest", "isolation.level": "read_committed"}
     reader = Consumer({"bootstrap.servers": servers, **settings})
-    reader.subscribe(["totals"])
+    reader.subscribe(["balances"])
     seen: list[str] = []
     while len(seen) != count and not running.get_job_execution_result().done():
         message = reader.poll(0.5)

@@ -15,12 +15,12 @@ pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_example_goes_on_where_it_was_and_shows_each_total_once(
+def test_the_example_goes_on_where_it_was_and_shows_each_balance_once(
     spark: SparkSession, kafka: LocalBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     example = importlib.import_module("kafka_exactly_once")
-    for name in ("payments", "totals"):
+    for name in ("payments", "balances"):
         kafka.create_topic(name, 2)
     first = ["ann:10", "ann:17", "bob:5"]
     assert sorted(example.main(kafka.address, str(tmp_path / "checkpoint"), 3)) == first
