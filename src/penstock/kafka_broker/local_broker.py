@@ -190,7 +190,7 @@ class LocalBroker:
         if marker.exists():
             return marker.read_text()
         shutil.rmtree(self.folder / "data", ignore_errors=True)
-        cluster = _new_cluster_id()
+        cluster = new_cluster_id()
         arguments = ("format", "-t", cluster, "-c", str(settings))
         command = java_command(java, jars, "kafka.tools.StorageTool", *arguments, log_settings=log_settings)
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False)
@@ -268,8 +268,11 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def _new_cluster_id() -> str:
-    return base64.urlsafe_b64encode(os.urandom(_CLUSTER_BYTES)).decode().rstrip("=")
+def new_cluster_id() -> str:
+    """An id that no other cluster has."""
+    first, *others = os.urandom(_CLUSTER_BYTES)
+    # Without its highest bit the text cannot begin with a dash, which the tool that takes it would read as an option.
+    return base64.urlsafe_b64encode(bytes([first & 0x7F, *others])).decode().rstrip("=")
 
 
 def _free_port() -> int:
