@@ -225,7 +225,7 @@ def test_large_ranges_are_read_in_turns_and_in_the_same_order_again(
     source = builder(kafka, name).build()
     ranges = [PartitionRange(f"{name}-0", 0, 7_000), PartitionRange(f"{name}-1", 0, 4_000)]
     orders = []
-    for waiting in (16_000_000, 100_000):  # the second time, what comes for the other partition is fetched again later
+    for waiting in (64_000_000, 100_000):  # the second time, what comes for the other partition is fetched again later
         monkeypatch.setattr(kafka_reader, "_WAITING_BYTES", waiting)
         reader = source.create_reader("kafka", 0)
         items = [(name, item[0]) for name, item in reader.read(ranges) if isinstance(item, tuple)]

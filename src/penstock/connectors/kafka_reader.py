@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 _FETCH = 1_000
 _PIECE_RECORDS = 2_000
 _PIECE_BYTES = 4_000_000
-_WAITING_BYTES = 16_000_000
+_WAITING_BYTES = 64_000_000
 _POLL_SECONDS = 0.05
 
 
@@ -139,7 +139,7 @@ class KafkaReader(PartitionReader):
                 )
 
     def _fetch(self, wanted: PartitionFeed) -> None:
-        """Take what has arrived, for whatever partition it is; one that has too much waiting is fetched later."""
+        """Take what has arrived, for whatever partition it is; where too much waits, the others are fetched later."""
         messages = self._consumer.consume(_FETCH, _POLL_SECONDS)
         events = [message for message in messages if message.error() is not None]
         if events:
@@ -149,8 +149,9 @@ class KafkaReader(PartitionReader):
         # Behind the messages: the end of a partition is told after its last one.
         for event in events:
             self._on_error(event)
-        for feed in self._feeds.values():
-            if feed is not wanted and feed.bytes > _WAITING_BYTES:
+        others = [feed for feed in self._feeds.values() if feed is not wanted]
+        if sum(feed.bytes for feed in others) > _WAITING_BYTES:
+            for feed in others:
                 self._unassign(feed)
 
     def _keep(self, run: list[Any]) -> None:
