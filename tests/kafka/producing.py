@@ -10,7 +10,8 @@ from confluent_kafka import Producer
 
 def produce(servers: str, topic: str, records: Iterable[Any], *, partition: int = 0, **settings: Any) -> None:
     """Write records, each a text or the arguments of `Producer.produce`, and wait until they are there."""
-    producer = Producer({"bootstrap.servers": servers, "linger.ms": 0})
+    # Without idempotence, batches that are sent again to a new topic may change places.
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "enable.idempotence": True})
     for number, record in enumerate(records):
         given = record if isinstance(record, dict) else {"value": record}
         producer.produce(topic, **{"partition": partition, **settings, **given})
