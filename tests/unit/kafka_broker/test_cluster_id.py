@@ -1,3 +1,5 @@
+"""The id of a new cluster."""
+
 from __future__ import annotations
 
 import os
