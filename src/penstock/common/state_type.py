@@ -22,7 +22,7 @@ def checked_state_type(state_name: str, declared: StateType | None) -> TypeInfor
         return from_hint(declared)
     if not isinstance(declared, TypeInformation):
         raise TypeError(
-            f"state {state_name!r}: expected one of Types.*, a dataclass with all its fields in __init__, "
+            f"state {state_name!r}: expected one of Types.*, a dataclass whose __init__ takes its fields only, "
             f"a named tuple or an AvroSchema, got {type(declared).__name__} {declared!r}"
         )
     return declared

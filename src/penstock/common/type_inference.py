@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import decimal
+import inspect
 import types
 import typing
 from collections.abc import Callable
@@ -87,8 +88,10 @@ def _resolve_generic(origin: Any, arguments: tuple[Any, ...], enclosing: tuple[t
 def is_record(hint: type) -> bool:
     """Tell whether a class is a dataclass or named tuple whose objects can be made of their fields."""
     if dataclasses.is_dataclass(hint):
-        # A field the constructor does not take could not be given back.
-        return all(field.init for field in dataclasses.fields(hint))
+        # A field the constructor does not take could not be given back, and what it takes beside them is not kept.
+        order = sorted(dataclasses.fields(hint), key=lambda field: bool(field.kw_only))
+        taken = list(inspect.signature(hint.__init__).parameters)[1:]  # type: ignore[misc]
+        return taken == [field.name for field in order]
     return issubclass(hint, tuple) and hasattr(hint, "_fields")
 
 

@@ -6,7 +6,7 @@ import array
 import datetime
 import decimal
 import pickle
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -218,6 +218,37 @@ def test_records_keep_their_class() -> None:
     assert from_hint(Pair).coerce(pair) == pair and type(from_hint(Pair).coerce(pair)) is Pair
     with pytest.raises(TypeError, match=r"field 'right' of Pair.*field 'id' of Order.*expected LONG, got str 'x'"):
         from_hint(Pair).coerce(Pair(1, Order("x", [])))  # type: ignore[arg-type]
+
+
+@dataclass
+class MadeOfMore:
+    given: InitVar[int]
+    kept: int = 0
+
+
+@dataclass
+class MadeOfLess:
+    kept: int = field(init=False, default=0)
+
+
+@dataclass
+class MadeItsOwnWay:
+    kept: int
+
+    def __init__(self, text: str) -> None:
+        self.kept = int(text)
+
+
+@dataclass
+class MadeByName:
+    first: int = field(kw_only=True)
+    second: str = ""
+
+
+def test_what_cannot_be_made_of_its_fields_is_pickled() -> None:
+    for cls in (MadeOfMore, MadeOfLess, MadeItsOwnWay):
+        assert from_hint(cls) == Types.PICKLED_BYTE_ARRAY()
+    assert isinstance(from_hint(MadeByName), RecordTypeInfo)
 
 
 def test_a_class_that_contains_itself_is_pickled_inside() -> None:

@@ -36,16 +36,21 @@ def parsed(text: str) -> Any:
 def avro_form(expected: str, text: str) -> Form:
     """Return the form of a schema: plain data are its bytes."""
     schema, write, read = parsed(text), fastavro().schemaless_writer, fastavro().schemaless_reader
+    validate = fastavro().validate
 
     def to_plain(value: Any) -> bytes | None:
         if value is None:
             return None
         stream = io.BytesIO()
         try:
-            write(stream, schema, value)
+            write(stream, schema, value, strict_allow_default=True)
+            data = stream.getvalue()
+            # Writing cuts 1.7 to 1 where an int is wanted. Validation would tell, at three times the price of both.
+            if read(io.BytesIO(data), schema, None) != value:
+                validate(value, schema)
         except Exception as error:
-            raise MisfitError(expected, value, hint=f" ({error})") from None
-        return stream.getvalue()
+            raise MisfitError(expected, value, hint=f" ({' '.join(str(error).split())})") from None
+        return data
 
     return Form(to_plain, lambda data: None if data is None else read(io.BytesIO(data), schema, None))
 

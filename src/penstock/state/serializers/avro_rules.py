@@ -12,6 +12,8 @@ _PROMOTIONS = {
     "string": {"bytes"},
     "bytes": {"string"},
 }
+# Logical types whose values are the same in Python.
+_CONVERTED = {frozenset({f"{kind}-millis", f"{kind}-micros"}) for kind in ("time", "timestamp", "local-timestamp")}
 _NAMED = frozenset({"record", "error", "enum", "fixed"})
 
 
@@ -66,6 +68,9 @@ class _Comparison:
                 return None
             return f"{what} was {_name(old)} and is one of {', '.join(map(_name, new))} now"
         before, after = _kind(old), _kind(new)
+        meanings = _meaning(old), _meaning(new)
+        if meanings[0] and meanings[0] != meanings[1] and frozenset(meanings) not in _CONVERTED:
+            return f"{what} was {meanings[0]} and is {meanings[1] or _name(new)} now: keep its logicalType"
         if before != after:
             return None if after in _PROMOTIONS.get(before, ()) else f"{what} was {_name(old)} and is {_name(new)} now"
         if before == "array":
@@ -119,6 +124,12 @@ def _resolved(schema: Any, names: dict[str, Any]) -> Any:
 
 def _kind(schema: Any) -> str:
     return str(schema["type"] if isinstance(schema, dict) else schema)
+
+
+def _meaning(schema: Any) -> str:
+    """What a value stands for beyond its type: numbers of another scale are other numbers."""
+    found = str(schema.get("logicalType", "")) if isinstance(schema, dict) else ""
+    return f"decimal of scale {schema.get('scale', 0)}" if found == "decimal" else found
 
 
 def _name(schema: Any) -> str:

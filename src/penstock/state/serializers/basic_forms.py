@@ -65,7 +65,8 @@ def _checked(name: str, exact: type, convert: Callable[[Any], Any]) -> Callable[
 
 
 def _without_numpy(value: Any) -> Any:
-    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    is_scalar = type(value).__module__ == "numpy" and hasattr(value, "item") and not getattr(value, "shape", ())
+    return value.item() if is_scalar else value
 
 
 def _to_string(value: Any) -> Any:
@@ -78,7 +79,10 @@ def _to_boolean(value: Any) -> Any:
 
 
 def _to_integer(value: Any) -> Any:
-    return int(operator.index(value)) if hasattr(value, "__index__") else NotImplemented
+    try:
+        return int(operator.index(value))
+    except TypeError:
+        return NotImplemented
 
 
 def _to_double(value: Any) -> Any:
@@ -155,7 +159,8 @@ def _instant_parts(value: Any) -> Any:
 
 
 def _day(value: Any) -> Any:
-    return value.toordinal() if isinstance(value, date) else NotImplemented
+    # A datetime is a date to Python, but would lose its time.
+    return value.toordinal() if isinstance(value, date) and not isinstance(value, datetime) else NotImplemented
 
 
 def _time_text(value: Any) -> Any:
@@ -183,7 +188,7 @@ BASIC: dict[str, Form] = {
     "LONG": _integer("LONG", 64, "BIG_INT", "q"),
     "BIG_INT": Form(_checked("BIG_INT", int, _to_integer), None, "type({v}) is int", int),
     "FLOAT": Form(_to_float),
-    "DOUBLE": Form(_checked("DOUBLE", float, _to_double), None, "type({v}) is float", float, "d"),
+    "DOUBLE": Form(_checked("DOUBLE", float, _to_double), None, "type({v}) is float", float),
     "BYTES": Form(_checked("BYTES", bytes, _to_bytes), None, "type({v}) is bytes", bytes),
     "BIG_DEC": _converted("BIG_DEC", _decimal_text, Decimal),
     "INSTANT": _converted("INSTANT", _instant_parts, lambda parts: Instant(*parts)),

@@ -137,7 +137,7 @@ def _adapter(old: Schema, wanted: TypeInformation) -> Adapter | None:
         to_plain = form_of(wanted).to_plain
         return lambda data: None if data is None else to_plain(load_value(data, "a part of it"))
     if old["type"] in _INTEGERS and kind in ("FLOAT", "DOUBLE"):
-        return lambda plain: None if plain is None else float(plain)
+        return form_of(wanted).to_plain
     if old["type"] in _INTEGERS and kind == "BIG_DEC":
         return lambda plain: None if plain is None else str(plain)
     if kind == "LIST":

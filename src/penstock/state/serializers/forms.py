@@ -113,7 +113,11 @@ def _map_form(expected: str, key: Form, item: Form) -> Form:
             return None
         if not isinstance(value, dict):
             raise MisfitError(expected, value)
-        return dict(zip(convert_keys(value), convert_items(value.values()), strict=True))
+        keys, items = convert_keys(value), convert_items(value.values())
+        try:
+            return dict(zip(keys, items, strict=True))
+        except TypeError:
+            raise MisfitError(expected, value, hint=": lists cannot be in keys, declare a tuple") from None
 
     if key.from_plain is None and item.from_plain is None:
         return Form(to_plain)

@@ -18,7 +18,9 @@ from penstock.state.serializers.schemas import PICKLE, Schema, described, number
 from penstock.state.values import dump_value, load_value
 
 # Encoding takes these as they are and refuses what is not of the type, all in C.
-_SELF_CHECKING = frozenset({"BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "STRING"})
+_SELF_CHECKING = frozenset({"BYTE", "SHORT", "INT", "LONG", "STRING"})
+# It takes for these whatever Python can make a float of, decimals and fractions too.
+_FLOATS = frozenset({"FLOAT", "DOUBLE"})
 _REFUSALS = (struct.error, TypeError, OverflowError, AttributeError, ValueError)
 
 
@@ -92,6 +94,15 @@ class TypedSerializer(StateSerializer):
                     return careful(value)
 
             return dump_itself
+        if self.schema["type"] in _FLOATS:
+
+            def dump_float(value: Any) -> bytes:
+                try:
+                    return pack(value) if type(value) is float else careful(value)
+                except OverflowError:
+                    return careful(value)
+
+            return dump_float
         if not self._encoding.takes_none:
             return careful
 
@@ -134,11 +145,23 @@ class TypedSerializer(StateSerializer):
         if mark == NULL:
             return None
         if mark == TYPED and number in self._older:
-            return self._older[number](data)
+            return self._evolved(data, number)
         raise StateError(
             f"State {self.state_name!r} holds bytes of a type that the checkpoint does not describe: it is damaged, or "
             "was written by a newer version."
         )
+
+    def _evolved(self, data: bytes, number: bytes) -> Any:
+        try:
+            return self._older[number](data)
+        except StateError:
+            raise
+        except Exception as error:
+            # A default that does not fit, a class that refuses old values, a number that the wider type cannot hold.
+            raise StateError(
+                f"State {self.state_name!r} holds a value of an older type that cannot be read as "
+                f"{described(self.schema)} ({type(error).__name__}: {error}): change the type so that it can be."
+            ) from error
 
     def _fitted(self, value: Any) -> Any:
         """A value that was pickled, before the state was given a type."""

@@ -62,7 +62,12 @@ def avro(*fields: dict[str, Any], name: str = "User", **more: Any) -> GenericRec
     return GenericRecordAvroTypeInfo(AvroSchema({"type": "record", "name": name, "fields": list(fields), **more}))
 
 
+def logical(kind: str, meaning: str, **more: Any) -> dict[str, Any]:
+    return {"name": "at", "type": {"type": kind, "logicalType": meaning, **more}}
+
+
 ID = {"name": "id", "type": "int"}
+MOMENT = datetime.datetime(2026, 1, 1, 2, 3, 4, 5000, tzinfo=datetime.UTC)
 OLD_ROW = Types.ROW_NAMED(["id", "cost"], [Types.INT(), Types.INT()])
 ITEM, NEW_ITEM = OldItem("a", 2, "x"), NewItem(2.0, "a", [], None)
 
@@ -73,6 +78,7 @@ ALLOWED: list[tuple[str, TypeInformation, Any, TypeInformation, Any]] = [
     ("wider integer", Types.LONG(), 5, Types.BIG_INT(), 5),
     ("integer to float", Types.INT(), 5, Types.DOUBLE(), 5.0),
     ("integer to float", Types.LONG(), 5, Types.FLOAT(), 5.0),
+    ("integer to float", Types.LONG(), 2**24 + 1, Types.FLOAT(), 2.0**24),
     ("integer to decimal", Types.LONG(), 5, Types.BIG_DEC(), Decimal(5)),
     ("wider float", Types.FLOAT(), 0.5, Types.DOUBLE(), 0.5),
     ("char to text", Types.CHAR(), "a", Types.STRING(), "a"),
@@ -117,6 +123,13 @@ ALLOWED: list[tuple[str, TypeInformation, Any, TypeInformation, Any]] = [
         {"number": 1.0, "age": None},
     ),
     (
+        "Avro's finer times",
+        avro(logical("long", "timestamp-millis")),
+        {"at": MOMENT},
+        avro(logical("long", "timestamp-micros")),
+        {"at": MOMENT},
+    ),
+    (
         "Avro in a list",
         Types.LIST(avro(ID)),
         [{"id": 1}],
@@ -156,6 +169,13 @@ REFUSED: list[tuple[TypeInformation, TypeInformation, str]] = [
         avro({"name": "id", "type": ["null", "int"]}),
         avro(ID),
         "field 'id' was null and is int now",
+    ),
+    (avro(logical("int", "date")), avro({"name": "at", "type": "int"}), "'at' was date and is int now"),
+    (avro(logical("int", "date")), avro(logical("long", "timestamp-millis")), "was date and is timestamp-millis now"),
+    (
+        avro(logical("bytes", "decimal", precision=9, scale=2)),
+        avro(logical("bytes", "decimal", precision=9, scale=1)),
+        "was decimal of scale 2 and is decimal of scale 1 now",
     ),
     (avro(ID), avro({"name": "id", "type": ["null", "string"]}), "is one of null, string now"),
     (
@@ -200,6 +220,48 @@ def test_any_other_change_is_refused_with_the_reason(old: TypeInformation, new: 
     assert incompatibility(schema_of(old), schema_of(new)) is not None
     with pytest.raises(StateError, match=r"State 's' cannot be read as the type it has now: .*"):
         serializer_for(new, "s").learn(schema_of(old))
+
+
+def refusing(_: Any = None) -> Any:
+    raise ValueError("not today")
+
+
+@dataclass
+class WrongDefault:
+    sku: str
+    count: int = "none"  # type: ignore[assignment]
+
+
+@dataclass
+class FailingDefault:
+    sku: str
+    count: int = field(default_factory=refusing)
+
+
+@dataclass
+class Choosy:
+    sku: str
+
+    __post_init__ = refusing
+
+
+@pytest.mark.parametrize(
+    ("old", "value", "new", "reason"),
+    [
+        (Types.BIG_INT(), 10**400, Types.DOUBLE(), "expected DOUBLE, got int 1000"),
+        (from_hint(OldItem), ITEM, from_hint(WrongDefault), "expected LONG, got str 'none'"),
+        (from_hint(OldItem), ITEM, from_hint(FailingDefault), "ValueError: not today"),
+        (from_hint(OldItem), ITEM, from_hint(Choosy), "ValueError: not today"),
+        (Types.TUPLE([Types.PICKLED_BYTE_ARRAY()]), ("a",), Types.TUPLE([Types.LONG()]), "expected LONG, got str 'a'"),
+    ],
+)
+def test_an_old_value_that_the_new_type_cannot_hold_names_the_state(
+    old: TypeInformation, value: Any, new: TypeInformation, reason: str
+) -> None:
+    before, after = serializer_for(old, "totals"), serializer_for(new, "totals")
+    after.learn(before.schema)
+    with pytest.raises(StateError, match=f"State 'totals' holds a value of an older type .*{reason}"):
+        after.loads(before.dumps(value))
 
 
 def test_defaults_are_made_anew_for_each_value() -> None:

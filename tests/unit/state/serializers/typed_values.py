@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import numpy as np
 from hypothesis import strategies as st
 
 from penstock.common import Instant, Row, RowKind, Types, from_hint
@@ -129,10 +130,18 @@ MISFITS: list[tuple[TypeInformation, Any]] = [
     (Types.LONG(), "1"),
     (Types.FLOAT(), 1e300),
     (Types.DOUBLE(), "1.0"),
+    (Types.DOUBLE(), Decimal("0.1")),
+    (Types.FLOAT(), Decimal("0.1")),
+    (Types.LIST(Types.DOUBLE()), [Decimal("0.1")]),
+    (Types.LONG(), np.array([1, 2])),
+    (Types.BIG_DEC(), np.array([1, 2])),
+    (Types.DOUBLE(), np.array([1.5, 2])),
+    (Types.TUPLE([Types.LONG(), Types.LONG()]), (1, np.array([1, 2]))),
     (Types.BIG_INT(), 1.0),
     (Types.BIG_DEC(), 1.5),
     (Types.INSTANT(), 5),
     (Types.SQL_DATE(), "2026-01-01"),
+    (Types.SQL_DATE(), datetime.datetime(2026, 1, 1, 12)),
     (Types.SQL_TIME(), datetime.date(2026, 1, 1)),
     (Types.SQL_TIMESTAMP(), datetime.date(2026, 1, 1)),
     (Types.PRIMITIVE_ARRAY(Types.BYTE()), "a"),
@@ -141,6 +150,7 @@ MISFITS: list[tuple[TypeInformation, Any]] = [
     (Types.LIST(Types.STRING()), "ab"),
     (Types.MAP(Types.STRING(), Types.INT()), {1: 1}),
     (Types.MAP(Types.STRING(), Types.INT()), [("a", 1)]),
+    (Types.MAP(Types.LIST(Types.INT()), Types.INT()), {(1, 2): 1}),
     (Types.TUPLE([Types.LONG()]), (1, 2)),
     (Types.TUPLE([Types.LONG()]), 1),
     (Types.ROW([Types.LONG()]), Row(1, 2)),
@@ -149,5 +159,7 @@ MISFITS: list[tuple[TypeInformation, Any]] = [
     (from_hint(Item), Item("a", "many")),  # type: ignore[arg-type]
     (from_hint(Point), (1,)),
     (AVRO, {"id": "one"}),
+    (AVRO, {"id": 1.7}),
+    (AVRO, {"id": 1, "unknown": 1}),
     (AVRO, Decimal(1)),
 ]
