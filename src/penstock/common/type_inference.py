@@ -90,7 +90,7 @@ def is_record(hint: type) -> bool:
     if dataclasses.is_dataclass(hint):
         # A field the constructor does not take could not be given back, and what it takes beside them is not kept.
         order = sorted(dataclasses.fields(hint), key=lambda field: bool(field.kw_only))
-        taken = list(inspect.signature(hint.__init__).parameters)[1:]  # type: ignore[misc]
+        taken = list(inspect.signature(hint.__init__).parameters)[1:]
         return taken == [field.name for field in order]
     return issubclass(hint, tuple) and hasattr(hint, "_fields")
 

@@ -23,7 +23,7 @@ from penstock.state.values import dump_value
 from penstock.state_processor.entries import Entries
 from penstock.state_processor.shapes import Shape
 from penstock.state_processor.survey import NUMBER, TIME, VOID, Survey
-from penstock.state_processor.value_columns import Columns, ValueColumns
+from penstock.state_processor.value_columns import Columns, ValueColumns, columns_to_arrays
 from penstock.state_processor.value_forms import schemas_by_form
 
 TIMERS = "timer"
@@ -61,6 +61,14 @@ class StateColumns:
         held = "timers" if self.kind == TIMERS else f"state {self.states[0]!r}"
         return f"{held} of operator {self.uid!r}"
 
+    def check_exact(self) -> None:
+        """Refuse to write back what the frame does not show."""
+        if not self.survey.is_exact:
+            raise StateError(
+                f"{self.what} holds times with a zone, nanoseconds or kinds of rows, which a frame does not show and "
+                "would lose: read it by a KeyedStateReaderFunction, and write the operator anew by with_operator"
+            )
+
     def schema(self) -> pa.Schema:
         """All columns, in order."""
         survey = self.survey
@@ -97,11 +105,7 @@ class StateColumns:
         else:
             columns.update(self._values().columns(entries))
         columns["last_access"] = entries.stamps
-        try:
-            arrays = [pa.array(columns[field.name], field.type) for field in schema]
-        except pa.ArrowInvalid as error:  # a decimal with more digits than Spark has
-            raise StateError(f"{self.what} holds a value that no column can show: {error}") from None
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        return pa.RecordBatch.from_arrays(columns_to_arrays(columns, schema, self.what), schema=schema)
 
     def from_batch(self, batch: pa.RecordBatch, max_parallelism: int) -> Iterator[NewRow]:
         """The rows that hold the entries of a record batch; what cannot be an entry is refused."""

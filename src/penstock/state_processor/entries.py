@@ -13,7 +13,7 @@ from penstock.errors import StateError
 from penstock.state.declarations import MAP_KEY, VALUE, Written
 from penstock.state.keys import decode_key
 from penstock.state.map_state import KEPT_BY_ROW, split_entry
-from penstock.state.serializers import plain_reader
+from penstock.state.serializers import loss_finder, plain_reader
 from penstock.state.timers import time_from_bytes
 from penstock.state.ttl import list_without_stamps, stamp_of, stamps_of_list, without_stamp
 from penstock.state.values import load_value
@@ -56,6 +56,8 @@ class EntryReader:
         self._state = state
         self._read: Callable[[Block], Entries] = _READERS.get(kind, EntryReader._read_single).__get__(self)
         self._readers = _readers(written.get(VALUE, []))
+        self._loss_finders = _loss_finders(written.get(VALUE, []))
+        self.is_exact = True  # that what was read so far shows all there is
         self._key_readers = _readers(written.get(MAP_KEY, []))
         types = {schema["type"] for schema in written.get(MAP_KEY, [])}
         self._typed_key = KEPT_BY_ROW.get(types.pop()) if len(types) == 1 else None
@@ -68,11 +70,17 @@ class EntryReader:
 
     def _load(self, data: bytes, form: str) -> Any:
         if form != PICKLE_FORM:
-            return self._plain(self._readers, form)(data)
+            return self._load_typed(data, form)
         try:
             return load_value(data, self._state)
         except StateError as error:
             return Foreign(f"<{error}>")
+
+    def _load_typed(self, data: bytes, form: str) -> Any:
+        loses = self._loss_finders.get(form)
+        if loses is not None and self.is_exact:
+            self.is_exact = not loses(data)
+        return self._plain(self._readers, form)(data)
 
     def _plain(self, readers: dict[str, Callable[[bytes], Any]], form: str) -> Callable[[bytes], Any]:
         found = readers.get(form)
@@ -117,7 +125,7 @@ class EntryReader:
         for key, namespace, data in zip(block.keys, block.namespaces, block.values, strict=True):
             bare = list_without_stamps(data)
             form = form_of(bare)
-            items = load_value(bare, self._state) if form == PICKLE_FORM else self._plain(self._readers, form)(bare)
+            items = load_value(bare, self._state) if form == PICKLE_FORM else self._load_typed(bare, form)
             if (key, namespace) != self._last:
                 self._last, self._position = (key, namespace), 0
             start, self._position = self._position, self._position + len(items)
@@ -144,3 +152,8 @@ _READERS: dict[str, Any] = {
 
 def _readers(schemas: list[dict[str, Any]]) -> dict[str, Callable[[bytes], Any]]:
     return {form: plain_reader(schema) for form, schema in schemas_by_form(schemas).items()}
+
+
+def _loss_finders(schemas: list[dict[str, Any]]) -> dict[str, Callable[[bytes], bool]]:
+    found = {form: loss_finder(schema) for form, schema in schemas_by_form(schemas).items()}
+    return {form: loses for form, loses in found.items() if loses is not None}

@@ -15,10 +15,10 @@ import pyarrow as pa
 from penstock.errors import StateError
 from penstock.runtime.failure import short_repr
 from penstock.state.operator_state import BROADCAST, LIST, UNION, OperatorSnapshot, merged_schemas
-from penstock.state.serializers import plain_reader, plain_writer
+from penstock.state.serializers import loss_finder, plain_reader, plain_writer
 from penstock.state.values import dump_value, load_value
 from penstock.state_processor.shapes import shape_of_all
-from penstock.state_processor.value_columns import Columns, ValueColumns
+from penstock.state_processor.value_columns import Columns, ValueColumns, columns_to_arrays
 from penstock.state_processor.value_forms import PICKLE_FORM, Schemas, form_of, schemas_by_form
 
 TEXTS = {"map_key_text", "value_text"}
@@ -27,12 +27,16 @@ KINDS = {"list": LIST, "union": UNION, "broadcast": BROADCAST}
 
 
 class Held(NamedTuple):
-    """Elements of a state, column by column; `seconds` are places in a list or keys of a map."""
+    """Elements of a state, column by column; `seconds` are places in a list or keys of a map.
+
+    `inexact` are bytes whose plain values leave something out.
+    """
 
     subtasks: list[int]
     seconds: list[Any]
     values: list[Any]
     forms: list[str]
+    inexact: list[bytes]
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class OperatorStateColumns:
     keys: ValueColumns
     values: ValueColumns
     schemas: Schemas
+    is_exact: bool
 
     def schema(self) -> pa.Schema:
         """All columns, in order."""
@@ -53,6 +58,11 @@ class OperatorStateColumns:
 
     def contents(self, table: pa.Table, parallelism: int) -> list[Any]:
         """What each subtask holds by a table, as bytes: of each element of a list, or of a map."""
+        if not self.is_exact:
+            raise StateError(
+                f"{self.what} holds times with a zone, nanoseconds or kinds of rows, which a frame does not show and "
+                "would lose: give its elements as a collection"
+            )
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
         places = self._places(columns, parallelism)
         if self.kind == BROADCAST:
@@ -92,16 +102,17 @@ def operator_table(uid: str, state: str, kind: str, snapshots: list[Any]) -> tup
         what,
         state,
         kind,
-        _columns_of("map_key", what, state, held.seconds, held.forms, _parts_of(schemas, "key")),
-        _columns_of("value", what, state, held.values, held.forms, _parts_of(schemas, "value")),
+        _columns_of("map_key", what, state, held.seconds, held.forms, _parts_of(schemas, "key", kind)),
+        _columns_of("value", what, state, held.values, held.forms, _parts_of(schemas, "value", kind)),
         schemas,
+        is_exact=not held.inexact,
     )
     cells: Columns = {"subtask": held.subtasks, "position": held.seconds}
     cells.update(columns.values.shown(held.values, held.forms))
     if kind == BROADCAST:
         cells.update(columns.keys.shown(held.seconds, held.forms))
     schema = columns.schema()
-    return columns, pa.table([pa.array(cells[field.name], field.type) for field in schema], schema=schema)
+    return columns, pa.table(columns_to_arrays(cells, schema, what), schema=schema)
 
 
 def with_state(snapshots: list[Any], name: str, kind: str, contents: list[Any]) -> list[Any]:
@@ -127,11 +138,15 @@ def dealt(elements: Iterable[Any] | Mapping[Any, Any], kind: str, parallelism: i
 
 
 def _held(snapshots: list[Any], state: str, schemas: Schemas) -> Held:
-    held = Held([], [], [], [])
+    held = Held([], [], [], [], [])
     readers = {form: plain_reader(schema) for form, schema in schemas.items()}
+    finders = {form: loss_finder(schema) for form, schema in schemas.items()}
 
     def load(data: bytes) -> Any:
         form = form_of(data)
+        loses = finders.get(form)
+        if loses is not None and loses(data):
+            held.inexact.append(data)
         return load_value(data, state) if form == PICKLE_FORM else readers[form](data)
 
     for subtask, plain in enumerate(snapshots):
@@ -159,9 +174,9 @@ def _columns_of(
     return ValueColumns.of(what, state, "value", shape_of_all(pickled), frozenset(forms), schemas, name)
 
 
-def _parts_of(schemas: Schemas, part: str) -> Schemas:
-    """Of schemas of maps those of keys or values; elements of lists have their own."""
-    return {form: schema[part] if schema["type"] == "MAP" else schema for form, schema in schemas.items()}
+def _parts_of(schemas: Schemas, part: str, kind: str) -> Schemas:
+    """Of the schemas of broadcast state, which are maps, those of keys or values; elements of lists have their own."""
+    return {form: schema[part] for form, schema in schemas.items()} if kind == BROADCAST else schemas
 
 
 def _parts(places: list[int], items: Iterable[Any], parallelism: int) -> list[list[Any]]:

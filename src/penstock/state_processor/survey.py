@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.state.declarations import Written
@@ -22,7 +22,8 @@ _CUSTOM = 0x01  # in front of the bytes of a user's own windows
 class Survey:
     """Shapes of keys, of keys of maps and of pickled values; forms of values; kinds of namespaces.
 
-    `is_stamped` tells whether there are entries that tell their last access.
+    `is_stamped` tells whether there are entries that tell their last access, `is_exact` whether columns show all that
+    values of a declared type hold.
     """
 
     keys: Shape = NOTHING
@@ -32,11 +33,13 @@ class Survey:
     namespaces: frozenset[str] = frozenset()
     is_stamped: bool = False
     entries: int = 0
+    is_exact: bool = True
 
 
 def survey_slice(part: Slice, state: str, kind: str, written: Written) -> Survey:
     """Read the entries of a state in one piece; fit to run in any process that reaches it."""
-    return merged_surveys(
+    reader = EntryReader(state, kind, written)
+    found = merged_surveys(
         Survey(
             keys=_shape_of_keys(entries.keys),
             map_keys=shape_of_all(entries.seconds) if kind == "map" else NOTHING,
@@ -46,8 +49,9 @@ def survey_slice(part: Slice, state: str, kind: str, written: Written) -> Survey
             is_stamped=any(stamp is not None for stamp in entries.stamps),
             entries=len(entries.keys),
         )
-        for entries in EntryReader(state, kind, written).read(part.blocks(state, kind))
+        for entries in reader.read(part.blocks(state, kind))
     )
+    return replace(found, is_exact=reader.is_exact)
 
 
 def merged_surveys(surveys: Iterable[Survey]) -> Survey:
@@ -61,6 +65,7 @@ def merged_surveys(surveys: Iterable[Survey]) -> Survey:
         namespaces=frozenset().union(*(each.namespaces for each in found)),
         is_stamped=any(each.is_stamped for each in found),
         entries=sum(each.entries for each in found),
+        is_exact=all(each.is_exact for each in found),
     )
 
 

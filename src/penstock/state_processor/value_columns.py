@@ -153,3 +153,12 @@ class ValueColumns:
                 f"{self.what}: {self._bytes_name()} must hold what pickle.dumps(value, 5) gives, or bytes as they were"
             )
         return found
+
+
+def columns_to_arrays(columns: Columns, schema: pa.Schema, what: str) -> list[pa.Array]:
+    """Return columns in the order of a schema; a value that its column cannot hold is refused."""
+    try:
+        return [pa.array(columns[field.name], field.type) for field in schema]
+    # A decimal with more digits than Spark has, half of a surrogate pair, a time that 64 bits cannot hold.
+    except (pa.ArrowInvalid, UnicodeEncodeError, OverflowError) as error:
+        raise StateError(f"{what} holds a value that no column can show: {error}") from None

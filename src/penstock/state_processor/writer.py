@@ -51,6 +51,7 @@ class SavepointWriter:
         """Replace all entries of a keyed state by those of a DataFrame with the columns that reading it gives."""
         self._changes.record(uid)
         columns = self._old().columns_of(self._changes.sources[uid], state_name)
+        columns.check_exact()
         return self._with_frame(uid, state_name, columns, frame, f"with_keyed_state({uid!r}, {state_name!r})")
 
     def with_timers(self, uid: str, frame: Any) -> SavepointWriter:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from penstock.common import Row, Types
+from penstock.common import Row, RowKind, Types
 from penstock.common.time import Instant
-from penstock.common.typeinfo import RecordTypeInfo
+from penstock.common.typeinfo import RecordTypeInfo, TypeInformation
 from penstock.datastream import RuntimeContext
 from penstock.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from penstock.errors import StateError
@@ -255,6 +255,15 @@ def test_state_without_a_key_has_its_types_too(tmp_path: Path) -> None:
     assert table.column("map_key").to_pylist() == ["x"]
 
 
+def test_elements_of_a_list_without_a_key_may_be_maps() -> None:
+    backend = OperatorStateBackend()
+    backend.list_state("rules", "union", Types.MAP(Types.STRING(), Types.LONG())).add({"a": 1})
+    snapshot = OperatorSnapshot(None, backend.save(), 1, schemas=backend.schemas()).to_plain()
+    columns, table = operator_table("op", "rules", "union", [snapshot])
+    assert table.column("value").to_pylist() == [[("a", 1)]]
+    assert with_state([snapshot], "rules", "union", columns.contents(table, 1)) == [snapshot]
+
+
 def test_a_map_of_two_types_is_told_apart_by_subtask(tmp_path: Path) -> None:
     snapshots = []
     for type_info, value in ((PRICE, Price("a", 1)), (NEW_PRICE, NewPrice("b", 2))):
@@ -267,3 +276,47 @@ def test_a_map_of_two_types_is_told_apart_by_subtask(tmp_path: Path) -> None:
     moved = table.set_column(0, "subtask", pa.array([0, 0], pa.int32()))
     with pytest.raises(StateError, match="value_schema differs in rows of one subtask"):
         columns.contents(moved, 2)
+
+
+ZONED = datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))
+UPDATED = Row(a=1)
+UPDATED.set_row_kind(RowKind.UPDATE_AFTER)
+
+
+@pytest.mark.parametrize(
+    ("type_info", "value"),
+    [
+        (Types.SQL_TIMESTAMP(), ZONED),
+        (Types.INSTANT(), Instant(5, 123_456_789)),
+        (Types.ROW_NAMED(["a"], [Types.LONG()]), UPDATED),
+        (Types.LIST(Types.TUPLE([Types.SQL_TIMESTAMP(), Types.LONG()])), [None, (ZONED, 1)]),
+        (Types.MAP(Types.STRING(), Types.INSTANT()), {"a": Instant(5, 1)}),
+        (Types.MAP(Types.SQL_TIMESTAMP(), Types.INSTANT()), {ZONED: None}),
+    ],
+)
+def test_what_a_frame_shows_only_in_part_is_not_written_back(
+    tmp_path: Path, type_info: TypeInformation, value: Any
+) -> None:
+    fills = {
+        "value": Fill("get_state", ValueStateDescriptor("held", type_info), update),
+        "list": Fill("get_list_state", ListStateDescriptor("held", type_info), add),
+    }
+    for kind, fill in fills.items():
+        reader = reader_of(savepoint(tmp_path / kind, [("k", value)], fill))
+        frame = reader.read_keyed_state("op", "held")
+        assert frame.num_rows == 1
+        with pytest.raises(StateError, match="state 'held' of operator 'op' holds times with a zone"):
+            writer_from(reader).with_keyed_state("op", "held", frame)
+    backend = OperatorStateBackend()
+    backend.list_state("held", "list", type_info).add(value)
+    snapshot = OperatorSnapshot(None, backend.save(), 1, schemas=backend.schemas()).to_plain()
+    columns, table = operator_table("op", "held", "list", [snapshot])
+    with pytest.raises(StateError, match="give its elements as a collection"):
+        columns.contents(table, 1)
+
+
+def test_text_that_no_column_can_show_names_the_state(tmp_path: Path) -> None:
+    fill = Fill("get_state", ValueStateDescriptor("held", Types.STRING()), update)
+    path = savepoint(tmp_path / "savepoint", [("k", "\ud800")], fill)
+    with pytest.raises(StateError, match="state 'held' of operator 'op' holds a value that no column can show"):
+        reader_of(path).read_keyed_state("op", "held")

@@ -9,6 +9,7 @@ without them.
 from __future__ import annotations
 
 from penstock.state.serializers.evolution import incompatibility, reader_for
+from penstock.state.serializers.losses import loss_finder
 from penstock.state.serializers.plain import arrow_type, plain_reader, plain_reader_of, plain_writer
 from penstock.state.serializers.schemas import Schema, described, layout_of, number_of, schema_of
 from penstock.state.serializers.serializer import StateSerializer, serializer_for
@@ -20,6 +21,7 @@ __all__ = [
     "described",
     "incompatibility",
     "layout_of",
+    "loss_finder",
     "number_of",
     "plain_reader",
     "plain_reader_of",
