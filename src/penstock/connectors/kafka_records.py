@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import index as whole_number
 from typing import Any
 
 from penstock.common.serialization import SerializationSchema
@@ -174,9 +175,7 @@ class KafkaEncoder(RecordEncoder):
                 topic = topics if isinstance(topics, str) else topics[index]
                 known = self._topics.partitions(topic)
                 chosen = partitioner.partition(value, keys[index] if keys else None, encoded[index], topic, known)
-                if chosen not in known:
-                    raise ValueError(f"the partitioner chose {chosen!r}, but topic {topic!r} has partitions {known}")
-                found.append(chosen)
+                found.append(_existing(chosen, topic, known))
         except SinkError:
             raise
         except Exception as error:
@@ -187,23 +186,34 @@ class KafkaEncoder(RecordEncoder):
         moments = timestamps or [None] * len(values)
         made: list[KafkaProducerRecord] = []
         headers: list[Headers] = []
+        partitions: list[int] = []
+        stamps: list[int | None] = []
         try:
             for value, moment in zip(values, moments, strict=True):
                 record = self._schema.to_record(value, moment)
                 if not isinstance(record, KafkaProducerRecord) or not isinstance(record.topic, str):
                     raise TypeError(f"to_record must return a KafkaProducerRecord, got {record!r}")
                 headers.append(plain_headers(record.headers))
+                partitions.append(self._partition_of(record))
+                stamps.append(_checked_time(record.timestamp))
                 made.append(record)
+        except SinkError:
+            raise
         except Exception as error:
             raise RecordError(values[len(made)]) from error
         return (
             [record.topic for record in made],
             _checked_bytes([record.value for record in made], values, "value"),
             _checked_bytes([record.key for record in made], values, "key"),
-            times([record.timestamp for record in made]),
-            [ANY_PARTITION if record.partition is None else record.partition for record in made],
+            times(stamps),
+            partitions,
             headers if any(headers) else None,
         )
+
+    def _partition_of(self, record: KafkaProducerRecord) -> int:
+        if record.partition is None:
+            return ANY_PARTITION
+        return _existing(record.partition, record.topic, self._topics.partitions(record.topic))
 
     def _check_sizes(self, block: Block, values: list[Any]) -> None:
         _, encoded, keys, _, _, headers = block
@@ -248,8 +258,24 @@ def plain_headers(given: Any) -> Headers:
         value = value.encode() if isinstance(value, str) else value
         if not isinstance(name, str) or not isinstance(value, (bytes, bytearray, type(None))):
             raise TypeError(f"headers are pairs of a str and bytes, got {pair!r}")
+        name.encode()  # a lone surrogate would end the process in the client library
         checked.append((name, None if value is None else bytes(value)))
     return checked
+
+
+def _existing(chosen: Any, topic: str, known: list[int]) -> int:
+    """A partition as a plain number, for 1.0 is among the known ones too, but the client takes none such."""
+    number = whole_number(chosen)
+    if number not in known:
+        raise ValueError(f"partition {chosen!r} was chosen, but topic {topic!r} has partitions {known}")
+    return number
+
+
+def _checked_time(timestamp: Any) -> int | None:
+    moment = None if timestamp is None else whole_number(timestamp)
+    if moment is not None and moment >= 2**63:
+        raise ValueError(f"the timestamp of a message is in milliseconds and below 2**63, got {timestamp!r}")
+    return moment
 
 
 def _column(function: Callable[[Any], Any], values: list[Any]) -> list[Any]:

@@ -169,7 +169,7 @@ def test_a_partition_that_is_not_there_names_the_record() -> None:
     with pytest.raises(RecordError) as caught:
         encoded(schema, ["a", "nowhere"])
     assert caught.value.record == "nowhere"
-    assert "chose 99" in str(caught.value.__cause__)
+    assert "partition 99 was chosen" in str(caught.value.__cause__)
 
 
 def test_a_fixed_partition_is_checked_with_the_topic() -> None:
@@ -192,3 +192,41 @@ def test_the_note_is_one_of_the_topics() -> None:
     assert one.note(one.encode(["a"], None)) == "small"
     many = encoder(KafkaRecordSerializationSchema(lambda value: value, SimpleStringSchema()))
     assert many.note(many.encode(["large", "small"], None)) == "large"
+
+
+class Fixed(KafkaRecordSerializationSchema):
+    """The same message for every record."""
+
+    def __init__(self, **parts: Any) -> None:
+        super().__init__()
+        self.parts = parts
+
+    def to_record(self, value: Any, timestamp: int | None) -> KafkaProducerRecord:
+        return KafkaProducerRecord("large", b"x", **self.parts)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"partition": 3},
+        {"partition": -1},
+        {"partition": "1"},
+        {"partition": 1.0},
+        {"timestamp": 1.5},
+        {"timestamp": 2**63},
+        {"headers": {"\ud800": b"the client library crashes"}},
+    ],
+)
+def test_what_the_client_would_not_take_is_refused_before_it_is_sealed(parts: dict[str, Any]) -> None:
+    with pytest.raises(RecordError):
+        encoded(Fixed(**parts), ["a"])
+
+
+def test_a_partitioner_that_gives_no_whole_number_is_refused() -> None:
+    class Halves(KafkaPartitioner):
+        def partition(self, *given: Any) -> Any:
+            return 1.0
+
+    with pytest.raises(RecordError) as refused:
+        encoded(KafkaRecordSerializationSchema("large", SimpleStringSchema(), partitioner=Halves()), ["a"])
+    assert isinstance(refused.value.__cause__, TypeError)
