@@ -135,6 +135,15 @@ def test_many_at_once_give_what_one_by_one_gives(messages: list[bytes]) -> None:
     assert outcome(lambda: schema.deserialize_many(messages)) == expected
 
 
+@pytest.mark.parametrize("broken", [b'{"name":"\xff"}', b'{"undeclared":"\xff"}', b'{"\xff":1}'])
+def test_a_message_that_is_no_unicode_is_refused_or_left_out_alone(broken: bytes) -> None:
+    with pytest.raises(UnicodeDecodeError):
+        json_of().deserialize_many([broken, b"{}"])
+    row_type = Types.ROW_NAMED(["name"], [Types.STRING()])
+    forgiving = JsonRowDeserializationSchema.builder().type_info(row_type).ignore_parse_errors().build()
+    assert forgiving.deserialize_many([broken, b'{"name":"a"}']) == [None, Row(name="a")]
+
+
 def test_columns_are_parsed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     schema = json_of()
     monkeypatch.setattr(schema, "deserialize", None)

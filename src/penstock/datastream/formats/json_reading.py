@@ -108,12 +108,13 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
     def _parsed_at_once(self, joined: bytes, count: int) -> list[Any] | None:
         try:
+            joined.decode()  # Arrow looks only at the fields that it keeps, and tells too late
             table = pyarrow.json.read_json(
                 io.BytesIO(joined),
                 read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(joined) + 1),
                 parse_options=pyarrow.json.ParseOptions(self._schema, unexpected_field_behavior="ignore"),
             )
-        except pa.ArrowInvalid:
+        except (pa.ArrowInvalid, UnicodeDecodeError):
             return None  # one by one tells which, and can do more
         if table.num_rows != count:
             return None
