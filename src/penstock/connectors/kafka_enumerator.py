@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from penstock.connectors.kafka_client import (
@@ -25,6 +25,9 @@ _PAUSE_SECONDS = 0.02
 
 _RECOVERY_SECONDS = 0.2
 
+# Kafka's own; Java's client does not show them to a pattern either.
+_INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+
 
 @dataclass(frozen=True)
 class Subscription:
@@ -43,8 +46,8 @@ class Subscription:
             if found.error is None and found.partitions
         }
         if self.pattern is not None:
-            names = [name for topic, each in there.items() if re.fullmatch(self.pattern, topic) for name in each]
-            return sorted(names), []
+            matching = [topic for topic in {*there} - _INTERNAL if re.fullmatch(self.pattern, topic)]
+            return sorted(name for topic in matching for name in there[topic]), []
         if self.partitions:
             known = {name for each in there.values() for name in each}
             return [name for name in self.partitions if name in known], sorted({*self.partitions} - known)
@@ -104,7 +107,7 @@ class KafkaEnumerator(PartitionEnumerator):
         if new:
             _log.info("%s has found partitions: %s", self._who, ", ".join(new))
         starts = self._book.resolve(choice, new)
-        stops = {} if self._stopping is None else self._book.resolve(self._stopping, new)
+        stops = self.stops(new)
         return {name: FoundPartition(starts[name], stops.get(name)) for name in new}
 
     def ends(self, positions: Mapping[str, int]) -> dict[str, int]:
@@ -125,7 +128,13 @@ class KafkaEnumerator(PartitionEnumerator):
                     f"{self._who}: Kafka at {self._access.servers} has told nothing of partition {name} for "
                     f"{self._access.timeout:g} s; it was deleted, or its brokers are down"
                 )
-        return {name: self._ends.get(name, at) for name, at in positions.items()}
+        found = {name: self._ends.get(name, at) for name, at in positions.items()}
+        self._check_ends(positions, found)
+        return found
+
+    def stops(self, names: Collection[str]) -> dict[str, int]:
+        """Where partitions that are read already are to stop, by what is there now."""
+        return {} if self._stopping is None else self._book.resolve(self._stopping, list(names), may_come=True)
 
     def _check_positions(self, positions: Mapping[str, int]) -> None:
         """At a start from a checkpoint: refuse to go on where records are gone that were not read yet."""
@@ -133,15 +142,27 @@ class KafkaEnumerator(PartitionEnumerator):
         for name, at in positions.items():
             if at < first[name] and not self._access.skips_lost:
                 raise lost(self._who, name, at, first[name])
-            if at > last[name] and not self._access.is_read_committed:
-                raise KafkaSourceError(
-                    f"{self._who} had read partition {name} up to offset {at}, but it ends at {last[name]}: the topic "
-                    "was deleted and made again, or lost records; start without the old checkpoint to read it anew"
-                )
+        self._check_ends(positions, last)
+
+    def _check_ends(self, positions: Mapping[str, int], ends: Mapping[str, int]) -> None:
+        """Refuse to wait for the offset that was reached in a partition which is not the one that was read."""
+        behind = [name for name, at in positions.items() if at > ends[name]]
+        # To a reader of committed records, a partition that was begun by a time may end before it, for a while.
+        last = self._book.log_ends(behind) if self._access.is_read_committed else ends
+        for name in behind:
+            if positions[name] > last[name]:
+                raise _shrunk(self._who, name, positions[name], last[name])
 
     def close(self) -> None:
         """Let go of connections."""
         self._book.close()
+
+
+def _shrunk(who: str, name: str, at: int, last: int) -> KafkaSourceError:
+    return KafkaSourceError(
+        f"{who} had read partition {name} up to offset {at}, but it ends at {last}: the topic was deleted and made "
+        "again, or lost records; start without the old checkpoint to read it anew"
+    )
 
 
 def lost(who: str, name: str, at: int, first: int) -> KafkaSourceError:

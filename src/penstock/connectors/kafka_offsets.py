@@ -53,6 +53,10 @@ class OffsetBook:
         """The offset behind the last record that may be read."""
         return self._listed(names, "latest")
 
+    def log_ends(self, names: Iterable[str]) -> dict[str, int]:
+        """The offset behind the last record, be its transaction open or not."""
+        return self._listed(names, "latest", sees_open=True)
+
     def ends_now(self, names: Iterable[str]) -> dict[str, int | None]:
         """The same asked once, without patience: None where no answer came."""
         library = kafka()
@@ -65,8 +69,8 @@ class OffsetBook:
                 self._admin = None
         return found
 
-    def resolve(self, choice: OffsetChoice, names: list[str]) -> dict[str, int]:
-        """The offset of each partition that a choice means now."""
+    def resolve(self, choice: OffsetChoice, names: list[str], *, may_come: bool = False) -> dict[str, int]:
+        """The offset of each partition that a choice means now; one to stop at may be one that is still to come."""
         if not names:
             return {}
         if choice.kind == "earliest":
@@ -76,7 +80,8 @@ class OffsetBook:
         if choice.kind == "timestamp":
             return self._at_time(choice.timestamp, names)
         given = choice.offsets if choice.kind == "offsets" else self._committed(names)
-        return self._existing(given, choice, names)
+        missing = [name for name in names if name not in given] if may_come else names
+        return {**given, **self._existing(given, choice, missing)}
 
     def close(self) -> None:
         """Let go of connections."""
@@ -109,7 +114,7 @@ class OffsetBook:
 
     def _committed(self, names: list[str]) -> dict[str, int]:
         partitions = answered(
-            lambda left: self.consumer().committed(topic_partitions(names), timeout=left),
+            lambda left: _without_errors(self.consumer().committed(topic_partitions(names), timeout=left)),
             self._access,
             self._who,
             f"read the offsets of consumer group {self._access.group_id!r}",
@@ -121,7 +126,7 @@ class OffsetBook:
         for each in wanted:
             each.offset = timestamp
         answers = answered(
-            lambda left: self.consumer().offsets_for_times(wanted, timeout=left),
+            lambda left: _without_errors(self.consumer().offsets_for_times(wanted, timeout=left)),
             self._access,
             self._who,
             "find offsets by timestamp",
@@ -130,28 +135,38 @@ class OffsetBook:
         later = self.ends([name for name, offset in found.items() if offset < 0])
         return {**found, **later}
 
-    def _listed(self, names: Iterable[str], which: str) -> dict[str, int]:
+    def _listed(self, names: Iterable[str], which: str, *, sees_open: bool = False) -> dict[str, int]:
         wanted = list(names)
         if not wanted:
             return {}
 
         def ask(left: float) -> dict[str, int]:
             try:
-                return {name: future.result().offset for name, future in self._asked(wanted, which, left).items()}
+                asked = self._asked(wanted, which, left, sees_open=sees_open)
+                return {name: future.result().offset for name, future in asked.items()}
             except kafka().KafkaException:
                 self._admin = None
                 raise
 
         return answered(ask, self._access, self._who, f"find the {which} offsets of its partitions")
 
-    def _asked(self, names: Iterable[str], which: str, seconds: float) -> dict[str, Any]:
+    def _asked(self, names: Iterable[str], which: str, seconds: float, *, sees_open: bool = False) -> dict[str, Any]:
         if self._admin is None:  # or it did not work: the client goes on asking brokers that do not lead any more
             self._admin = self._access.admin(self._who, "offsets")
         library = kafka()
         specs, levels = library.admin.OffsetSpec, library.IsolationLevel
         spec = specs.earliest() if which == "earliest" else specs.latest()
-        level = levels.READ_COMMITTED if self._access.is_read_committed else levels.READ_UNCOMMITTED
+        is_committed = self._access.is_read_committed and not sees_open
+        level = levels.READ_COMMITTED if is_committed else levels.READ_UNCOMMITTED
         futures = self._admin.list_offsets(
             {each: spec for each in topic_partitions(names)}, isolation_level=level, request_timeout=seconds
         )
         return {partition_name(each.topic, each.partition): future for each, future in futures.items()}
+
+
+def _without_errors(partitions: list[Any]) -> list[Any]:
+    """Answers of the library, which has errors of single partitions among them: their offsets mean nothing."""
+    for each in partitions:
+        if each.error is not None:
+            raise kafka().KafkaException(each.error)
+    return partitions

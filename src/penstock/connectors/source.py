@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,6 +155,11 @@ class PartitionEnumerator(ABC):
     @abstractmethod
     def ends(self, positions: Mapping[str, int]) -> dict[str, int]:
         """Return how far each of these partitions can be read now; asked before every batch."""
+
+    def stops(self, names: Collection[str]) -> dict[str, int]:
+        """Return where partitions stop that a job goes on with which had no stops when it began with them."""
+        found = self.discover(None, 0)
+        return {name: found[name].stop or 0 for name in names if name in found and found[name].stop is not None}
 
     def close(self) -> None:  # noqa: B027 - not every one holds something
         """Let go of connections."""

@@ -42,8 +42,8 @@ class PartitionedVertex:
 def advanced_partitions(uid: str, known: PartitionedVertex, end: Offset, limit: int, now_ms: int) -> Offset:
     """An offset with partitions that have turned up, and with those that were there moved on by `limit` in all."""
     before: dict[str, int] | None = end.get("partitions", {}).get(uid)
-    stops: dict[str, int] = end.get("stops", {}).get(uid, {})
     enumerator = known.enumerator()
+    stops = _stops(known, enumerator, before or {}, end.get("stops", {}).get(uid, {}))
     found = {} if before is not None and known.source.has_stops() else enumerator.discover(before, now_ms)
     open_partitions = {name: at for name, at in (before or {}).items() if name not in stops or at < stops[name]}
     known.ends = (
@@ -60,6 +60,18 @@ def advanced_partitions(uid: str, known: PartitionedVertex, end: Offset, limit: 
         "partitions": {**end.get("partitions", {}), uid: moved},
         "stops": {**end.get("stops", {}), **({uid: stops} if stops else {})},
     }
+
+
+def _stops(
+    known: PartitionedVertex, enumerator: PartitionEnumerator, before: Mapping[str, int], told: dict[str, int]
+) -> dict[str, int]:
+    """Where partitions stop, as it was decided; a job that goes on from a savepoint may have got or lost its stops."""
+    if not known.source.has_stops():
+        return {}
+    undecided = [name for name in before if name not in told]
+    if not undecided:
+        return told
+    return told | {name: max(before[name], stop) for name, stop in enumerator.stops(undecided).items()}
 
 
 def fair_stops(positions: Mapping[str, int], ends: Mapping[str, int], limit: int) -> dict[str, int]:
@@ -89,19 +101,24 @@ def partition_tasks(uid: str, known: PartitionedVertex, start: Offset, end: Offs
         mine[known.source.owner(name, known.parallelism)].append(name)
     lags = {name: max(0, known.ends[name] - after[name]) for name in after if name in known.ends}
     pending = sum(lags.values()) if lags else None
+    told: dict[str, int] = end.get("stops", {}).get(uid, {}) if known.source.has_stops() else {}
     tasks: list[SourceTask] = []
     for subtask, names in enumerate(mine):
-        stops = {name: end["stops"][uid][name] for name in names} if known.source.has_stops() and names else {}
+        stops = {name: told[name] for name in names if name in told}
         may_end = known.source.has_stops() and uid in end.get("partitions", {})
-        if start["begun"] and may_end and all(before.get(name, -1) >= stops[name] for name in names):
+        if start["begun"] and may_end and _all_at(stops, before, names):
             continue  # it had ended before
-        ends = end["draining"] or (may_end and all(after[name] >= stops[name] for name in names))
+        ends = end["draining"] or (may_end and _all_at(stops, after, names))
         ranges = tuple(_ranges(names, before, after, stops, is_first=not start["begun"]))
         is_poked = not start["begun"] or (known.has_idleness and looks_around(start, end))
         if ranges or ends or is_poked:
             theirs = {name: lags[name] for name in names if name in lags}
             tasks.append(SourceTask(known.vertex, subtask, ends=ends, ranges=ranges, lags=theirs, pending=pending))
     return tasks
+
+
+def _all_at(stops: Mapping[str, int], positions: Mapping[str, int], names: list[str]) -> bool:
+    return all(name in stops and positions.get(name, -1) >= stops[name] for name in names)
 
 
 def _ranges(

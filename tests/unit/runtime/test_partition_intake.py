@@ -211,3 +211,27 @@ def test_shares_are_fair(lags: dict[str, int], limit: int) -> None:
     assert taken == min(limit, sum(lags.values())) or limit < len(lags)
     cut = [stops[name] for name, lag in lags.items() if stops[name] < lag]
     assert all(stop <= min(cut) + 1 for stop in stops.values()) if cut else True, "what is over goes to those with more"
+
+
+def test_a_job_that_goes_on_with_stops_it_did_not_have_decides_them_then() -> None:
+    intake = Intake(stops=True, parallelism=1)
+    intake.offset = intake.list.resumed_offset({"partitions": {"u": {"p0": 2, "p1": 9}}})
+    intake.shelf.there = {"p0": FoundPartition(0, 4), "p1": FoundPartition(0, 7), "p2": FoundPartition(0, 3)}
+    intake.shelf.far = {"p0": 100, "p1": 100}
+    assert intake.ranges() == {0: [("p0", 2, 4, True), ("p1", 9, 9, True)]}
+    intake.shelf.there["p0"] = FoundPartition(0, 50)
+    assert intake.batch() == [], "decided once"
+
+
+def test_such_a_job_can_be_drained_before_they_are_decided() -> None:
+    intake = Intake(stops=True, parallelism=1)
+    intake.offset = intake.list.resumed_offset({"partitions": {"u": {"p0": 2}}})
+    (task,) = intake.batch(is_draining=True)
+    assert task.ends
+
+
+def test_a_job_that_goes_on_without_its_stops_reads_on() -> None:
+    intake = Intake(stops=False, parallelism=1)
+    intake.offset = intake.list.resumed_offset({"partitions": {"u": {"p0": 4}}, "stops": {"u": {"p0": 4}}})
+    intake.shelf.far = {"p0": 6}
+    assert intake.ranges() == {0: [("p0", 4, 6, False)]}

@@ -1,0 +1,62 @@
+"""KafkaSource and a cluster that changes: topics made again, stops that are still to come, topics of Kafka's own."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from penstock.connectors.kafka_client import KafkaAccess, KafkaSourceError
+from penstock.connectors.kafka_enumerator import KafkaEnumerator, Subscription
+from penstock.connectors.kafka_offsets import EARLIEST, OffsetBook, OffsetChoice
+from penstock.kafka_broker import LocalBroker
+from tests.kafka.conftest import NewTopic
+from tests.kafka.producing import produce, produce_in_transactions
+
+
+def enumerator(access: KafkaAccess, *topics: str, stopping: OffsetChoice | None = None) -> KafkaEnumerator:
+    return KafkaEnumerator(access, Subscription(topics), EARLIEST, stopping, "the test")
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_a_topic_that_is_made_again_while_it_is_read_is_noticed(
+    kafka: LocalBroker, topic: NewTopic, isolation: str
+) -> None:
+    name = topic()
+    produce(kafka.address, name, ["old"] * 5)
+    looks = enumerator(KafkaAccess(kafka.address, None, {"isolation.level": isolation}), name)
+    assert looks.ends({f"{name}-0": 0}) == {f"{name}-0": 5}
+    made_again(kafka, name)
+    produce(kafka.address, name, ["new"] * 3)
+    with pytest.raises(KafkaSourceError, match=rf"had read partition {name}-0 up to offset 5, but it ends at 3"):
+        for _ in range(100):  # until the client has heard of it
+            looks.ends({f"{name}-0": 5})
+    looks.close()
+
+
+def made_again(kafka: LocalBroker, name: str) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka.address})
+    admin.delete_topics([name])[name].result(30)
+    kafka.create_topic(name, 1)
+
+
+def test_a_stop_may_be_still_to_come(kafka: LocalBroker, topic: NewTopic) -> None:
+    name = topic(partitions=2)
+    produce(kafka.address, name, ["a", "b"])
+    stopping = OffsetChoice("offsets", "latest", offsets={f"{name}-0": 7})
+    looks = enumerator(KafkaAccess(kafka.address), name, stopping=stopping)
+    assert {each: found.stop for each, found in looks.discover(None, 0).items()} == {f"{name}-0": 7, f"{name}-1": 0}
+    assert looks.stops([f"{name}-0"]) == {f"{name}-0": 7}
+    looks.close()
+
+
+def test_a_pattern_does_not_match_topics_of_kafka_itself(kafka: LocalBroker, topic: NewTopic) -> None:
+    name = topic()
+    produce_in_transactions(kafka.address, name, [(["a"], True)])
+    assert (
+        "__transaction_state" in OffsetBook(KafkaAccess(kafka.address), "x").consumer().list_topics(timeout=30).topics
+    )
+    looks = KafkaEnumerator(KafkaAccess(kafka.address), Subscription(pattern=".*"), EARLIEST, None, "the test")
+    found = looks.check()
+    assert f"{name}-0" in found
+    assert not [each for each in found if each.startswith("__")]
+    looks.close()
