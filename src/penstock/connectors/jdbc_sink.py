@@ -35,6 +35,8 @@ _OWNER = "WHERE job_id = ? AND uid = ? AND part = ?"
 _READ = Statement.parse(f"SELECT marker FROM {COMMITS_TABLE} {_OWNER}")
 _WRITE = Statement.parse(f"UPDATE {COMMITS_TABLE} SET marker = ? {_OWNER}")
 
+_UNFIT = (OverflowError, UnicodeEncodeError)  # what drivers say of numbers and texts that they cannot send at all
+
 Rows = list[tuple[Any, ...]]
 
 
@@ -156,10 +158,9 @@ class RowBatches:
 
     def commit(self, work: Callable[[Any], None], rows: Callable[[], Iterator[Rows]]) -> None:
         """Do `work(cursor)` in a transaction; if the database refuses, `rows` are searched for the one it means."""
-        library = self.database.library
         try:
             in_transaction(self.database, work, self.execution.max_retries, self.who)
-        except library.Error as error:
+        except (self.database.library.Error, *_UNFIT) as error:
             failure = complaint(self.who, "write to", self.database, error)
             refused = None if self.database.may_pass(error) else self._refused(rows)
             raise (SinkError(f"{failure}\nrow: {refused!r}") if refused else failure) from error
@@ -175,7 +176,7 @@ class RowBatches:
                 raise _Undo
         except _Undo:
             return None
-        except self.database.library.Error:
+        except (self.database.library.Error, *_UNFIT):
             return row
 
 

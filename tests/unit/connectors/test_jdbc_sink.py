@@ -150,6 +150,17 @@ class Flaky:
             raise error
 
 
+@pytest.mark.parametrize("bad", [(2**70, "too large"), (1, "\ud800")])
+def test_a_row_that_the_driver_cannot_send_is_named(path: Path, bad: tuple[Any, ...]) -> None:
+    pair = Types.ROW_NAMED(["id", "name"], [Types.BIG_INT(), Types.STRING()])
+    writer = writer_of(JdbcSink.sink(INSERT, pair, options(path)))
+    writer.write([(1, "good"), bad], None, 0)
+    with pytest.raises(SinkError) as refused:
+        writer.prepare_commit(0, False)
+    assert f"row: {bad!r}" in str(refused.value)
+    assert run(path, "SELECT * FROM pairs") == []
+
+
 def test_what_may_pass_is_tried_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flaky = Flaky(monkeypatch, 3)
     writer = writer_of(JdbcSink.sink(INSERT, PAIR, options(path)))
