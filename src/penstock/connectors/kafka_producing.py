@@ -122,6 +122,7 @@ def is_hopeless(error: Any) -> bool:
         codes.MSG_SIZE_TOO_LARGE,
         codes.TOPIC_EXCEPTION,
         codes.INVALID_RECORD,
+        codes.INVALID_TIMESTAMP,
         codes._UNKNOWN_PARTITION,
         codes._UNKNOWN_TOPIC,
         codes.UNKNOWN_TOPIC_OR_PART,
