@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ _FIRST_PAUSE_SECONDS = 0.05
 _LAST_PAUSE_SECONDS = 2.0
 _TIMES_SHUT_OUT_MAX = 3
 _ABORT_SECONDS = 5.0
+_MARKER_SECONDS = 10.0
 _DEFAULT_TRANSACTION_MS = 60_000
 _OPEN_PRODUCERS_MAX = 64
 _COORDINATORS_TOPIC = "__transaction_state"
@@ -101,6 +103,7 @@ class TransactionalProducer:
         self._producer.init_transactions(self._timeout)
         self._group = MarkerGroup(settings, group)
         self._markers: dict[str, Marker | None] = {}
+        self._is_stuck = False
 
     def marker(self, topic: str) -> Marker | None:
         """The last marker of a topic: nobody else can have written one since it was first asked for."""
@@ -114,13 +117,39 @@ class TransactionalProducer:
         producer.begin_transaction()
         for block in publication.blocks():
             produce_block(producer, block)
-        place = self._group.place(topic, marker)
-        producer.send_offsets_to_transaction([place], self._group.metadata, self._timeout)
+        self._send_marker(self._group.place(topic, marker))
         producer.commit_transaction(self._timeout)
         self._markers[topic] = marker
 
+    def _send_marker(self, place: Any) -> None:
+        """Add the marker to the transaction.
+
+        After its broker was killed and came back, librdkafka waits for the old coordinator of the group, five minutes
+        and whatever time it was given. So it is called in a thread, which is left behind with the producer.
+        """
+        send, metadata = self._producer.send_offsets_to_transaction, self._group.metadata
+        failures: list[BaseException] = []
+
+        def call() -> None:
+            try:
+                send([place], metadata, _MARKER_SECONDS)
+            except BaseException as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=call, name="penstock-marker", daemon=True)
+        thread.start()
+        thread.join(_MARKER_SECONDS)
+        if thread.is_alive():
+            self._is_stuck = True
+            kafka = library()
+            raise kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TIMED_OUT, "the marker is not taken"))
+        if failures:
+            raise failures[0]
+
     def give_up(self) -> None:
         """End what is open, as far as possible, so that readers need not wait for Kafka to do it."""
+        if self._is_stuck:
+            return  # the next producer of its id ends the transaction
         kafka = library()
         with contextlib.suppress(kafka.KafkaException):
             self._producer.purge()
