@@ -103,14 +103,14 @@ def _show_operator(operator: OperatorSummary) -> None:
 
 def _show_states(states: list[StateSummary]) -> None:
     table = Columns(
-        "state", "kind", "entries", "bytes", "keys", "key groups", "next timer",
-        numbers=("entries", "bytes", "keys", "key groups"),
+        "state", "kind", "entries", "bytes", "keys", "key groups", "next timer", "type",
+        numbers=("entries", "bytes", "keys", "key groups"), cut="type",
     )  # fmt: skip
     for state in states:
         name = _TIMER_NAMES.get(state.name, state.name) if state.kind == "timer" else state.name
         due = moment(state.next_timer_ms)
         figures = (number(state.entries), size(state.bytes), number(state.keys), number(state.key_groups))
-        table.add(name, state.kind, *figures, due)
+        table.add(name, state.kind, *figures, due, state.type)
     table.show(indent=2)
 
 
@@ -176,7 +176,7 @@ def _plain_operator(operator: OperatorSummary) -> dict[str, Any]:
 def _plain_state(state: StateSummary) -> dict[str, Any]:
     plain = {
         name: getattr(state, name)
-        for name in ("name", "kind", "entries", "bytes", "keys", "key_groups", "next_timer_ms")
+        for name in ("name", "kind", "type", "entries", "bytes", "keys", "key_groups", "next_timer_ms")
     }
     return {
         **plain,

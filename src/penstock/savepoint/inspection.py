@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import pickle
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.checkpoint import CheckpointDirectory
 from penstock.errors import CheckpointError, KeyEncodingError
@@ -19,7 +19,7 @@ from penstock.savepoint.retained import CheckpointOrigin
 from penstock.savepoint.row_sources import CheckpointRows, RowSource
 from penstock.state.operator_state import BROADCAST, OperatorSnapshot, merged_schemas
 from penstock.state.portable import PortableRow, exported_rows, is_declaration, timer_ms
-from penstock.state.serializers import Schema, plain_reader_of
+from penstock.state.serializers import Schema, described, plain_reader_of
 from penstock.state.values import load_value
 
 _EVERYTHING = range(1 << 16)
@@ -41,6 +41,7 @@ class StateSummary:
 
     `keys` and `key_groups` are None for state that belongs to no key; timers have no count of keys, as they are kept by
     time. `entries` is None where they cannot be counted without the user's classes. `next_timer_ms` is for timers.
+    `type` is what values were declared as, and None for those that are pickled; there may have been several in turn.
     """
 
     name: str
@@ -50,6 +51,7 @@ class StateSummary:
     keys: int | None = None
     key_groups: int | None = None
     next_timer_ms: int | None = None
+    type: str | None = None
     by_bytes: list[KeyShare] = field(default_factory=list)
     by_entries: list[KeyShare] = field(default_factory=list)
 
@@ -260,7 +262,8 @@ class OperatorCount:
 def _summary(origin: Origin, uid: str, count: OperatorCount, wanted: str | None) -> OperatorSummary:
     manifest = origin.manifest
     by_name = sorted(count.states.items(), key=lambda item: (item[1].kind == "timer", item[0]))
-    keyed = [each.summary(name) for name, each in by_name]
+    schemas = manifest.operators[uid].schemas
+    keyed = [replace(each.summary(name), type=_type_text(schemas.get(name, {}))) for name, each in by_name]
     states = [*keyed, *_without_key(origin, uid, wanted)]
     places = (manifest.positions.get(uid), manifest.partitions.get(uid), manifest.frames.get(uid))
     return OperatorSummary(uid, manifest.operators[uid], states, *places)
@@ -278,7 +281,14 @@ def _without_key(origin: Origin, uid: str, wanted: str | None) -> Iterator[State
             contents = [states[name][1] for states in saved if name in states]
             elements = [element for each in contents for element in (each if isinstance(each, list) else [each])]
             entries = _map_entries(name, contents, schemas.get(name, [])) if kind == BROADCAST else len(elements)
-            yield StateSummary(name, kind, entries, sum(map(len, elements)))
+            type_text = _type_text({"value": schemas[name]}) if name in schemas else None
+            yield StateSummary(name, kind, entries, sum(map(len, elements)), type=type_text)
+
+
+def _type_text(written: dict[str, list[Schema]]) -> str | None:
+    """The declared type of a state in words; a map's key stands before the value."""
+    roles = [" or ".join(map(described, written[role])) for role in ("map_key", "value") if written.get(role)]
+    return " -> ".join(roles) or None
 
 
 def _map_entries(name: str, contents: list[bytes], schemas: list[Schema]) -> int | None:

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from penstock.cli.commands import app
+from penstock.common import Types
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.datastream import (
     BroadcastProcessFunction,
@@ -44,7 +45,7 @@ class Keeping(KeyedProcessFunction):
     """Counts in a value, keeps all numbers in a map, appends in a list once for each batch, sets a timer for each."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
         self.numbers = runtime_context.get_map_state(MapStateDescriptor("numbers"))
         self.names = runtime_context.get_list_state(ListStateDescriptor("names"))
 
@@ -111,6 +112,7 @@ def test_the_figures_are_those_of_plain_counting(places: dict[str, str], kind: s
     assert (states["count"]["entries"], states["count"]["keys"]) == (len(expected), len(expected))
     assert (states["numbers"]["entries"], states["numbers"]["keys"]) == (200, len(expected))
     assert states["names"]["keys"] == len(expected)
+    assert (states["count"]["type"], states["names"]["type"]) == ("LONG", None)
     assert states["count"]["key_groups"] == states["numbers"]["key_groups"]
     timers = states["__event_time_timers__"]
     assert (timers["entries"], timers["keys"], timers["next_timer_ms"]) == (200, None, 5_000)
@@ -153,7 +155,7 @@ def test_what_a_person_sees(places: dict[str, str]) -> None:
         "operator keeping: Keeping [all] (KeyedProcessOperator), parallelism 2, 128 key groups, watermark -"
     )
     table = [line.split() for line in lines]
-    assert ["STATE", "KIND", "ENTRIES", "BYTES", "KEYS", "KEY", "GROUPS", "NEXT", "TIMER"] in table
+    assert ["STATE", "KIND", "ENTRIES", "BYTES", "KEYS", "KEY", "GROUPS", "NEXT", "TIMER", "TYPE"] in table
     assert any(row[:4] == ["(event", "time)", "timer", "200"] for row in table)
     assert any(row[:3] == ["numbers", "'hot'", "100"] for row in table)
 
