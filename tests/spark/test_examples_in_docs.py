@@ -34,7 +34,8 @@ def test_the_block_runs(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     # As a module of its own that nothing can import, so that its functions travel by value, as a script's do.
-    exec(compile("\n" * line + code, path, "exec"), {"__name__": f"{path.stem}_block"})
+    # Not with the future imports of this module, which the reader of the page does not have.
+    exec(compile("\n" * line + code, path, "exec", dont_inherit=True), {"__name__": f"{path.stem}_block"})
 
 
 def test_there_is_a_block_on_every_page_that_shows_code() -> None:
@@ -49,7 +50,7 @@ def test_the_program_of_the_readme_gives_the_volumes_it_promises(
     text = (DOCUMENTS.parent / "README.md").read_text()
     (code,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "README.md", "exec"), {"__name__": "readme_block"})
+    exec(compile(code, "README.md", "exec", dont_inherit=True), {"__name__": "readme_block"})
     lines = [line for part in (tmp_path / "volumes").glob("part-*.json") for line in part.read_text().splitlines()]
     rows = sorted((row["symbol"], row["minute_end"], row["volume"]) for row in map(json.loads, lines))
     assert rows == [("ACME", 59_999, 7), ("ACME", 119_999, 7), ("EMCA", 59_999, 1)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.checkpoint import CheckpointDirectory
-from penstock.errors import PenstockError
+from penstock.errors import CheckpointError, PenstockError
 from penstock.graph.plan import Adopted, JobPlan, Vertex
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.subtask import Subtask
@@ -60,7 +60,11 @@ def needs_check(directory: CheckpointDirectory, beginning: Beginning) -> Checkpo
     """The job's own last version, if it goes on from that and its program may declare other types than it wrote."""
     if beginning.origin is not None or not directory.sealed_versions():
         return None
-    origin = CheckpointOrigin.newest(directory.uri)
+    try:
+        origin = CheckpointOrigin.newest(directory.uri)
+    except CheckpointError:
+        # Damaged: whether it can be done without shows when the directory is taken over; a store checks its types too.
+        return None
     return origin if any(record.schemas for record in origin.manifest.operators.values()) else None
 
 
