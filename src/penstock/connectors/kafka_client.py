@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from penstock.connectors.kafka_library import client_library
 from penstock.connectors.kafka_properties import client_properties, refused_property
 from penstock.errors import ConfigurationError, PenstockError
 
@@ -47,16 +48,6 @@ T = TypeVar("T")
 
 class KafkaSourceError(PenstockError):
     """Kafka does not give what a source needs."""
-
-
-def kafka() -> Any:
-    """The client library, which is an extra of Penstock."""
-    try:
-        import confluent_kafka
-        import confluent_kafka.admin
-    except ImportError:
-        raise ConfigurationError("KafkaSource needs the client of Kafka: pip install 'penstock[kafka]'") from None
-    return confluent_kafka
 
 
 def partition_name(topic: str, partition: int) -> str:
@@ -136,7 +127,7 @@ class KafkaAccess:
 
     def consumer(self, who: str, role: str, **callbacks: Callable[..., None]) -> Any:
         """A consumer, in no group's ranks: partitions are assigned to it by hand."""
-        library = kafka()
+        library = client_library()
         try:
             return library.Consumer({**self.settings(who, role), **callbacks})
         except library.KafkaException as error:
@@ -145,7 +136,9 @@ class KafkaAccess:
     def admin(self, who: str, role: str) -> Any:
         """A client that asks for the offsets of many partitions at once."""
         settings = self.settings(who, role)
-        return kafka().admin.AdminClient({name: settings[name] for name in settings if name.startswith(_COMMON)})
+        return client_library().admin.AdminClient(
+            {name: settings[name] for name in settings if name.startswith(_COMMON)}
+        )
 
 
 def _note_error(error: Any) -> None:
@@ -160,7 +153,7 @@ def error_of(failure: Exception) -> Any:
 
 def is_passing(error: Any) -> bool:
     """Whether it may work if it is tried again: brokers start, move partitions and lose connections."""
-    codes = kafka().KafkaError
+    codes = client_library().KafkaError
     return not error.fatal() and (
         error.retriable()
         or error.code()
@@ -189,7 +182,7 @@ def is_passing(error: Any) -> bool:
 
 def answered(ask: Callable[[float], T], access: KafkaAccess, who: str, what: str) -> T:
     """The answer to a question, asked again while Kafka may still come to answer it; `ask` gets the seconds left."""
-    library = kafka()
+    library = client_library()
     give_up = time.monotonic() + access.timeout
     while True:
         left = give_up - time.monotonic()
@@ -209,5 +202,5 @@ def answered(ask: Callable[[float], T], access: KafkaAccess, who: str, what: str
 
 def topic_partitions(names: Iterable[str]) -> list[Any]:
     """Partitions as the library wants them."""
-    library = kafka()
+    library = client_library()
     return [library.TopicPartition(*topic_and_number(name)) for name in names]

@@ -6,7 +6,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.connectors.kafka_client import KafkaAccess, kafka, topic_partitions
+from penstock.connectors.kafka_client import KafkaAccess, topic_partitions
+from penstock.connectors.kafka_library import client_library
 from penstock.connectors.source import PositionListener
 
 _log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ class GroupCommitter(PositionListener):
                 self._consumer.commit(offsets=offsets, asynchronous=True)
                 self._under_way += 1
                 self._told.update(new)
-            except kafka().KafkaException as error:
+            except client_library().KafkaException as error:
                 self._warn(error)
         self._consumer.poll(0)
 

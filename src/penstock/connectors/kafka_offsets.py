@@ -10,10 +10,10 @@ from penstock.connectors.kafka_client import (
     KafkaAccess,
     KafkaSourceError,
     answered,
-    kafka,
     partition_name,
     topic_partitions,
 )
+from penstock.connectors.kafka_library import client_library
 
 Reset = Literal["earliest", "latest", "none"]
 
@@ -59,7 +59,7 @@ class OffsetBook:
 
     def ends_now(self, names: Iterable[str]) -> dict[str, int | None]:
         """The same asked once, without patience: None where no answer came."""
-        library = kafka()
+        library = client_library()
         found: dict[str, int | None] = {}
         for name, future in self._asked(names, "latest", min(_ASKED_SECONDS, self._access.timeout)).items():
             try:
@@ -144,7 +144,7 @@ class OffsetBook:
             try:
                 asked = self._asked(wanted, which, left, sees_open=sees_open)
                 return {name: future.result().offset for name, future in asked.items()}
-            except kafka().KafkaException:
+            except client_library().KafkaException:
                 self._admin = None
                 raise
 
@@ -153,7 +153,7 @@ class OffsetBook:
     def _asked(self, names: Iterable[str], which: str, seconds: float, *, sees_open: bool = False) -> dict[str, Any]:
         if self._admin is None:  # or it did not work: the client goes on asking brokers that do not lead any more
             self._admin = self._access.admin(self._who, "offsets")
-        library = kafka()
+        library = client_library()
         specs, levels = library.admin.OffsetSpec, library.IsolationLevel
         spec = specs.earliest() if which == "earliest" else specs.latest()
         is_committed = self._access.is_read_committed and not sees_open
@@ -168,5 +168,5 @@ def _without_errors(partitions: list[Any]) -> list[Any]:
     """Answers of the library, which has errors of single partitions among them: their offsets mean nothing."""
     for each in partitions:
         if each.error is not None:
-            raise kafka().KafkaException(each.error)
+            raise client_library().KafkaException(each.error)
     return partitions

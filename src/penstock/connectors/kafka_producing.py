@@ -6,6 +6,7 @@ import logging
 import time
 from typing import Any
 
+from penstock.connectors.kafka_library import client_library
 from penstock.connectors.kafka_properties import client_properties, refused_property
 from penstock.connectors.kafka_records import ANY_PARTITION, Block, TopicDirectory
 from penstock.errors import ConfigurationError, SinkError
@@ -38,15 +39,6 @@ _COMMON = (
 )  # fmt: skip
 
 
-def library() -> Any:
-    """The client library, which is an extra of Penstock."""
-    try:
-        import confluent_kafka
-    except ImportError:
-        raise ConfigurationError("KafkaSink needs the client of Kafka: pip install 'penstock[kafka]'") from None
-    return confluent_kafka
-
-
 def producer_settings(properties: dict[str, str], who: str, *, transactional: bool) -> dict[str, str]:
     """Settings of producers, by librdkafka's names."""
     given = client_properties(properties, who)
@@ -66,7 +58,7 @@ def common_settings(settings: dict[str, str]) -> dict[str, Any]:
 
 def new_producer(settings: dict[str, str], who: str, **more: Any) -> Any:
     """A producer; nothing is sent and nothing is asked yet."""
-    kafka = library()
+    kafka = client_library()
     try:
         return kafka.Producer({**settings, **more, "error_cb": _note}, logger=kafka_log)
     except kafka.KafkaException as error:
@@ -110,7 +102,7 @@ def error_of(failure: BaseException) -> Any:
 
 def is_hopeless(error: Any) -> bool:
     """Whether trying again cannot help before somebody changes something."""
-    codes = library().KafkaError
+    codes = client_library().KafkaError
     return error.code() in {
         codes.TOPIC_AUTHORIZATION_FAILED,
         codes.GROUP_AUTHORIZATION_FAILED,
@@ -153,7 +145,7 @@ class KafkaTopics(TopicDirectory):
 
 def topic_partitions(client: Any, topic: str, who: str, servers: str, patience: float = _TIMEOUT_SECONDS) -> list[int]:
     """Ask a client for the partitions of a topic; a topic in the making is waited for."""
-    kafka = library()
+    kafka = client_library()
     give_up = time.monotonic() + patience
     while True:
         left = give_up - time.monotonic()
@@ -177,7 +169,7 @@ def topic_partitions(client: Any, topic: str, who: str, servers: str, patience: 
 
 
 def _may_come(error: Any) -> bool:
-    codes = library().KafkaError
+    codes = client_library().KafkaError
     return error.code() in {codes.UNKNOWN_TOPIC_OR_PART, codes.LEADER_NOT_AVAILABLE}
 
 

@@ -17,12 +17,12 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.connectors.kafka_library import client_library
 from penstock.connectors.kafka_producing import (
     common_settings,
     error_of,
     is_hopeless,
     kafka_log,
-    library,
     new_producer,
     produce_block,
 )
@@ -52,7 +52,7 @@ class KafkaPublisher(Publisher):
 
     def publish(self, publication: Publication) -> None:
         """Publish; errors that may pass are tried again for a minute."""
-        kafka = library()
+        kafka = client_library()
         who = f"Kafka sink {publication.uid!r}"
         give_up = time.monotonic() + _PATIENCE_SECONDS
         pause, shut_out = _FIRST_PAUSE_SECONDS, 0
@@ -141,7 +141,7 @@ class TransactionalProducer:
         thread.join(_MARKER_SECONDS)
         if thread.is_alive():
             self._is_stuck = True
-            kafka = library()
+            kafka = client_library()
             raise kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TIMED_OUT, "the marker is not taken"))
         if failures:
             raise failures[0]
@@ -150,7 +150,7 @@ class TransactionalProducer:
         """End what is open, as far as possible, so that readers need not wait for Kafka to do it."""
         if self._is_stuck:
             return  # the next producer of its id ends the transaction
-        kafka = library()
+        kafka = client_library()
         with contextlib.suppress(kafka.KafkaException):
             self._producer.purge()
             self._producer.abort_transaction(_ABORT_SECONDS)
@@ -165,11 +165,11 @@ class MarkerGroup:
     def __init__(self, settings: dict[str, str], name: str) -> None:
         self._settings = {**common_settings(settings), "group.id": name, "isolation.level": "read_committed"}
         # Without servers there is no connection: this one only knows the name of its group.
-        self.metadata = library().Consumer({"group.id": name}).consumer_group_metadata()
+        self.metadata = client_library().Consumer({"group.id": name}).consumer_group_metadata()
 
     def marker(self, topic: str, timeout: float) -> Marker | None:
         """The marker at a topic; waits for transactions that are about to end."""
-        kafka = library()
+        kafka = client_library()
         consumer = kafka.Consumer(self._settings, logger=kafka_log)
         try:
             (found,) = consumer.committed([kafka.TopicPartition(topic, _PARTITION)], timeout)
@@ -181,7 +181,7 @@ class MarkerGroup:
 
     def place(self, topic: str, marker: Marker) -> Any:
         """The marker in the form of an offset."""
-        return library().TopicPartition(topic, _PARTITION, marker.version, metadata=marker.to_text())
+        return client_library().TopicPartition(topic, _PARTITION, marker.version, metadata=marker.to_text())
 
 
 producers: OrderedDict[tuple[str, str, tuple[tuple[str, str], ...]], TransactionalProducer] = OrderedDict()

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import Any
 
-from penstock.connectors.kafka_client import KafkaAccess, KafkaSourceError, is_passing, kafka, topic_and_number
+from penstock.connectors.kafka_client import KafkaAccess, KafkaSourceError, is_passing, topic_and_number
 from penstock.connectors.kafka_decoding import Decoder
 from penstock.connectors.kafka_enumerator import lost
+from penstock.connectors.kafka_library import client_library
 from penstock.connectors.source import PartitionItem, PartitionRange, PartitionReader
 
 _log = logging.getLogger(__name__)
@@ -114,7 +115,7 @@ class KafkaReader(PartitionReader):
             feed = self._feeds[each.name] = PartitionFeed(each.name)
             self._by_place[feed.topic, feed.number] = feed
             is_one_topic = len({topic for topic, _ in self._by_place}) == 1
-            self._run_key = kafka().Message.partition if is_one_topic else _place_of
+            self._run_key = client_library().Message.partition if is_one_topic else _place_of
         if feed.at != each.start:
             self._unassign(feed)
             feed.restart(each.start)
@@ -162,18 +163,18 @@ class KafkaReader(PartitionReader):
     def _assign(self, feeds: list[PartitionFeed]) -> None:
         new = [feed for feed in feeds if not feed.is_assigned]
         if new:
-            place = kafka().TopicPartition
+            place = client_library().TopicPartition
             self._consumer.incremental_assign([place(feed.topic, feed.number, feed.reached) for feed in new])
             for feed in new:
                 feed.is_assigned = True
 
     def _unassign(self, feed: PartitionFeed) -> None:
         if feed.is_assigned:
-            self._consumer.incremental_unassign([kafka().TopicPartition(feed.topic, feed.number)])
+            self._consumer.incremental_unassign([client_library().TopicPartition(feed.topic, feed.number)])
             feed.is_assigned = False
 
     def _on_error(self, message: Any) -> None:
-        error, codes = message.error(), kafka().KafkaError
+        error, codes = message.error(), client_library().KafkaError
         feed = self._by_place.get((message.topic(), message.partition()))
         if error.code() == codes._PARTITION_EOF:
             # The end is told also where only transaction marks, or records that were compacted away, come before it.
@@ -185,7 +186,7 @@ class KafkaReader(PartitionReader):
             raise KafkaSourceError(f"partition {message.topic()}-{message.partition()}: {error.str()}")
 
     def _go_on_behind_lost(self, feed: PartitionFeed) -> None:
-        place = kafka().TopicPartition(feed.topic, feed.number)
+        place = client_library().TopicPartition(feed.topic, feed.number)
         first, last = self._consumer.get_watermark_offsets(place, timeout=self._access.timeout)
         if first <= feed.reached:
             raise KafkaSourceError(

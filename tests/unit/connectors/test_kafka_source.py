@@ -9,9 +9,9 @@ import pytest
 
 from penstock.common import Types, WatermarkStrategy
 from penstock.common.serialization import ByteArraySchema, DeserializationSchema, SimpleStringSchema
-from penstock.connectors import kafka_client
 from penstock.connectors.kafka_client import KafkaAccess, partition_name, topic_and_number
 from penstock.connectors.kafka_decoding import BadRecords, Decoder, KafkaRecord, KafkaRecordDeserializationSchema
+from penstock.connectors.kafka_library import client_library
 from penstock.connectors.kafka_reader import PartitionFeed
 from penstock.connectors.source import Counted, SideRecords
 from penstock.datastream import OutputTag, StreamExecutionEnvironment
@@ -101,7 +101,7 @@ def test_settings_of_the_client() -> None:
 def test_the_client_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "confluent_kafka", None)
     with pytest.raises(ConfigurationError, match=r"penstock\[kafka\]"):
-        kafka_client.kafka()
+        client_library()
 
 
 def test_bounded_sources_and_side_outputs() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from penstock.common.serialization import SimpleStringSchema
-from penstock.connectors.kafka_producing import library, producer_settings
+from penstock.connectors.kafka_library import client_library
+from penstock.connectors.kafka_producing import producer_settings
 from penstock.connectors.sink import SinkContext
 from penstock.connectors.staged_sink import StagingWriter
 from penstock.datastream.connectors.base import DeliveryGuarantee
@@ -122,7 +123,7 @@ def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(ConfigurationError, match=r"pip install 'penstock\[kafka\]'"):
-        library()
+        client_library()
 
 
 def test_an_exactly_once_sink_stages() -> None:
