@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from penstock.common.column_block import ColumnSelector
 from penstock.common.types import Row
 from penstock.datastream.functions import KeySelector
 from penstock.errors import GraphError
@@ -106,10 +107,15 @@ def replace_field(record: Any, field: Field, value: Any) -> Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class FieldSelector:
+class FieldSelector(ColumnSelector):
     """Key = one field of the record."""
 
     field: Field
+
+    @property
+    def key_fields(self) -> Field:
+        """What the key is, for records that are columns."""
+        return self.field
 
     def __call__(self, record: Any) -> Any:
         """Return the field's value."""
@@ -117,10 +123,16 @@ class FieldSelector:
 
 
 @dataclasses.dataclass(frozen=True)
-class CompositeSelector:
+class CompositeSelector(ColumnSelector):
     """Key = a tuple of what several selectors give."""
 
     parts: tuple[Callable[[Any], Any], ...]
+
+    @property
+    def key_fields(self) -> tuple[Field, ...] | None:
+        """The fields that make the key, for records that are columns; None if not all parts are fields."""
+        fields = [part.field for part in self.parts if isinstance(part, FieldSelector)]
+        return tuple(fields) if len(fields) == len(self.parts) else None
 
     def __call__(self, record: Any) -> tuple[Any, ...]:
         """Return the parts' keys in order."""

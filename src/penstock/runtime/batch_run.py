@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from penstock.runtime import rows
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.report import SubtaskEntry
-from penstock.runtime.rows import ExchangeRow
+from penstock.runtime.rows import ExchangeRow, Values
 from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.subtask import END_SEQ, OpenedState, Subtask
 
@@ -63,7 +63,7 @@ def source_rows(host: BatchHost, task: SourceTask) -> Iterator[ExchangeRow]:
     return _run(host, task.vertex, task.split, work)
 
 
-def frame_rows(host: BatchHost, vertex: int, number: int, blocks: Iterator[list[Any]]) -> Iterator[ExchangeRow]:
+def frame_rows(host: BatchHost, vertex: int, number: int, blocks: Iterator[Values]) -> Iterator[ExchangeRow]:
     """Take blocks of values that the engine has read; the subtasks of such a source go on from one common entry."""
 
     def work(subtask: Subtask) -> Iterator[None]:

@@ -9,14 +9,22 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import compress
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.common.column_block import ColumnSelector
 from penstock.errors import KeyEncodingError
 from penstock.graph.nodes import Exchange
 from penstock.graph.plan import OutEdge
 from penstock.runtime import rows
+from penstock.runtime.columns import ColumnBlock, KeyFields, Stamps, encode_columns, key_array, key_objects, pieces_of
 from penstock.runtime.failure import current_record, describe_failure
-from penstock.runtime.rows import ExchangeRow, Timestamps
+from penstock.runtime.pending_columns import PendingColumns
+from penstock.runtime.rows import AnyTimestamps, ExchangeRow, Timestamps, Values
+from penstock.state.group_columns import int_key_groups
 from penstock.state.groups import key_group, subtask_of
 from penstock.state.keys import encode_key
 
@@ -46,7 +54,9 @@ class RowEmitter:
 
 
 class ExchangeWriter(ABC):
-    """Collects records of one edge into a pending block per target subtask."""
+    """Collects records of one edge into a pending block per target subtask, of objects or of columns."""
+
+    key_fields: KeyFields | None = None
 
     def __init__(self, edge: OutEdge, subtask: int, parallelism: int, emitter: RowEmitter, where: str) -> None:
         self._edge = edge
@@ -59,6 +69,7 @@ class ExchangeWriter(ABC):
         self._values: list[list[Any]] = [[] for _ in range(self._targets)]
         self._timestamps: list[list[int | None]] = [[] for _ in range(self._targets)]
         self._keys: list[list[Any]] | None = None
+        self._columns = [PendingColumns() for _ in range(self._targets)]
 
     def begin_batch(self, version: int) -> None:
         """Forget anything that depended on earlier batches, so that a replay decides alike."""
@@ -66,14 +77,13 @@ class ExchangeWriter(ABC):
             self._drop(target)
 
     @abstractmethod
-    def write(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Route a block."""
+    def write(self, values: Values, timestamps: AnyTimestamps) -> None:
+        """Route a block: a list of records, or columns."""
 
     def flush(self) -> None:
         """Send every pending block."""
         for target in range(self._targets):
-            if self._values[target]:
-                self._send_block(target)
+            self._send_pending(target)
 
     def control(self, kind: int, payload: bytes) -> None:
         """Send a watermark, status or end row behind everything written so far."""
@@ -84,7 +94,29 @@ class ExchangeWriter(ABC):
         for target in targets:
             self._emitter.send(self._edge, target, kind, payload)
 
-    def _add(self, target: int, values: list[Any], timestamps: Timestamps, keys: list[Any] | None = None) -> None:
+    def _send_pending(self, target: int) -> None:
+        if self._values[target]:
+            self._send_block(target)
+        elif self._columns[target]:
+            self._send_columns(target, *self._columns[target].take())
+
+    def _add(self, target: int, values: Values, timestamps: AnyTimestamps, keys: list[Any] | None = None) -> None:
+        if isinstance(values, ColumnBlock):
+            self._add_columns(target, values, cast("Stamps | None", timestamps))
+            return
+        if self._columns[target]:  # what is pending is of one kind, so that order is kept
+            self._send_pending(target)
+        self._add_objects(target, values, cast(Timestamps, timestamps), keys)
+
+    def _add_columns(self, target: int, block: ColumnBlock, timestamps: Stamps | None) -> None:
+        pending = self._columns[target]
+        if self._values[target] or not pending.takes(block, timestamps):
+            self._send_pending(target)
+        pending.add(block, timestamps)
+        if len(pending) >= BLOCK_RECORDS or pending.size >= BLOCK_BYTES:
+            self._send_pending(target)
+
+    def _add_objects(self, target: int, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         pending = self._values[target]
         pending.extend(values)
         self._timestamps[target].extend(timestamps if timestamps is not None else [None] * len(values))
@@ -117,6 +149,15 @@ class ExchangeWriter(ABC):
                 None if keys is None else keys[part],
             )
 
+    def _send_columns(self, target: int, block: ColumnBlock, stamps: Stamps | None) -> None:
+        payload = encode_columns(block, stamps, self.key_fields)
+        if len(payload) <= BLOCK_BYTES or len(block) == 1:
+            self._emitter.send(self._edge, target, rows.DATA, payload)
+            return
+        half = len(block) // 2
+        for start, stop in ((0, half), (half, len(block))):
+            self._send_columns(target, block.slice(start, stop), None if stamps is None else stamps[start:stop])
+
     def _encoded(self, values: list[Any], stamps: Timestamps, keys: list[Any] | None) -> bytes:
         try:
             return rows.encode_block(values, stamps, keys)
@@ -127,6 +168,7 @@ class ExchangeWriter(ABC):
     def _drop(self, target: int) -> None:
         self._values[target] = []
         self._timestamps[target] = []
+        self._columns[target].drop()
         if self._keys is not None:
             self._keys[target] = []
 
@@ -142,8 +184,13 @@ class ExchangeWriter(ABC):
             error, operator_name=self._where, uid=self.sender_uid, subtask=self._subtask, during=during, record=record
         )
 
-    def _scatter(self, targets: list[int], values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+    def _scatter(
+        self, targets: list[int], values: Values, timestamps: AnyTimestamps, keys: list[Any] | None = None
+    ) -> None:
         """Give each record to its target. A pass per target in C beats a Python step per record."""
+        if isinstance(values, ColumnBlock):
+            self._scatter_columns(np.array(targets), values, cast("Stamps | None", timestamps))
+            return
         for target in set(targets):
             chosen = [other == target for other in targets]
             self._add(
@@ -153,11 +200,15 @@ class ExchangeWriter(ABC):
                 None if keys is None else list(compress(keys, chosen)),
             )
 
+    def _scatter_columns(self, targets: npt.NDArray[Any], block: ColumnBlock, timestamps: Stamps | None) -> None:
+        for target, piece, stamps in pieces_of(block, timestamps, targets):
+            self._add_columns(target, piece, stamps)
+
 
 class ForwardWriter(ExchangeWriter):
     """Subtask i sends to subtask i (modulo, where a source has more splits than the target subtasks)."""
 
-    def write(self, values: list[Any], timestamps: Timestamps) -> None:
+    def write(self, values: Values, timestamps: AnyTimestamps) -> None:
         """Send everything to one subtask."""
         self._add(self._subtask % self._targets, values, timestamps)
 
@@ -165,7 +216,7 @@ class ForwardWriter(ExchangeWriter):
 class GlobalWriter(ExchangeWriter):
     """Everything goes to subtask 0."""
 
-    def write(self, values: list[Any], timestamps: Timestamps) -> None:
+    def write(self, values: Values, timestamps: AnyTimestamps) -> None:
         """Send everything to the first subtask."""
         self._add(0, values, timestamps)
 
@@ -173,7 +224,7 @@ class GlobalWriter(ExchangeWriter):
 class BroadcastWriter(ExchangeWriter):
     """Every subtask gets every record."""
 
-    def write(self, values: list[Any], timestamps: Timestamps) -> None:
+    def write(self, values: Values, timestamps: AnyTimestamps) -> None:
         """Send a copy to each subtask."""
         for target in range(self._targets):
             self._add(target, values, timestamps)
@@ -192,12 +243,12 @@ class RoundRobinWriter(ExchangeWriter):
         super().begin_batch(version)
         self._next = (version + self._subtask) % len(self._group)
 
-    def write(self, values: list[Any], timestamps: Timestamps) -> None:
+    def write(self, values: Values, timestamps: AnyTimestamps) -> None:
         """Deal the records out."""
         count = len(self._group)
         for offset in range(min(count, len(values))):
             target = self._group[(self._next + offset) % count]
-            self._add(target, values[offset::count], None if timestamps is None else timestamps[offset::count])
+            self._add(target, _every(values, offset, count), None if timestamps is None else timestamps[offset::count])
         self._next = (self._next + len(values)) % count
 
     def _targets_of(self, subtask: int, parallelism: int) -> list[int]:
@@ -221,33 +272,38 @@ class ShuffleWriter(ExchangeWriter):
         super().begin_batch(version)
         self._random = random.Random((version << 20) ^ self._subtask)
 
-    def write(self, values: list[Any], timestamps: Timestamps) -> None:
+    def write(self, values: Values, timestamps: AnyTimestamps) -> None:
         """Spread the records."""
-        self._scatter(self._random.choices(range(self._targets), k=len(values)), values, timestamps, None)
+        self._scatter(self._random.choices(range(self._targets), k=len(values)), values, timestamps)
 
 
 class CustomWriter(ExchangeWriter):
     """The user's partitioner decides, from the key and the number of subtasks."""
 
-    def write(self, values: list[Any], timestamps: Timestamps) -> None:
+    def write(self, values: Values, timestamps: AnyTimestamps) -> None:
         """Ask the partitioner for each record."""
         partitioning = self._edge.partitioning
         assert partitioning.key_selector is not None and partitioning.partitioner is not None
-        keys = self._selected(partitioning.key_selector, values)
-        consumed = iter(values)
+        records = values.values() if isinstance(values, ColumnBlock) else values
+        keys = self._selected(partitioning.key_selector, records)
+        consumed = iter(records)
         try:
             targets = [
                 self._checked(partitioning.partitioner(key, self._targets))
                 for key, _ in zip(keys, consumed, strict=True)
             ]
         except Exception as error:
-            raise self._failure(error, "partitioning", current_record(values, consumed)) from None
-        self._scatter(targets, values, timestamps, None)
+            raise self._failure(error, "partitioning", current_record(records, consumed)) from None
+        self._scatter(targets, values, timestamps)
 
     def _checked(self, target: Any) -> int:
         if not isinstance(target, int) or not 0 <= target < self._targets:
             raise ValueError(f"the partitioner returned {target!r}; it must return a number in 0..{self._targets - 1}")
         return target
+
+
+def _every(values: Values, first: int, step: int) -> Values:
+    return values.take(np.arange(first, len(values), step)) if isinstance(values, ColumnBlock) else values[first::step]
 
 
 class _Routes(dict[Any, int]):
@@ -277,9 +333,38 @@ class KeyedWriter(ExchangeWriter):
         super().__init__(edge, subtask, parallelism, emitter, where)
         self._keys = [[] for _ in range(self._targets)]
         self._routes = _Routes(edge.target_parallelism, edge.target_max_parallelism)
+        selector = edge.partitioning.key_selector
+        self.key_fields = selector.key_fields if isinstance(selector, ColumnSelector) else None
 
-    def write(self, values: list[Any], timestamps: Timestamps) -> None:
+    def write(self, values: Values, timestamps: AnyTimestamps) -> None:
         """Send each record to the subtask that owns its key group."""
+        if isinstance(values, ColumnBlock):
+            self._write_columns(values, cast("Stamps | None", timestamps))
+        else:
+            self._write_objects(values, cast(Timestamps, timestamps))
+
+    def _write_columns(self, block: ColumnBlock, timestamps: Stamps | None) -> None:
+        keys = None if self.key_fields is None else key_array(block, self.key_fields)
+        if keys is None:  # only the objects can tell
+            self._write_objects(block.values(), None if timestamps is None else timestamps.tolist())
+        elif self._targets == 1:  # what can be the key of a column can be encoded
+            self._add_columns(0, block, timestamps)
+        else:
+            self._scatter_columns(self._targets_of_columns(keys), block, timestamps)
+
+    def _targets_of_columns(self, keys: pa.Array) -> npt.NDArray[Any]:
+        if pa.types.is_signed_integer(keys.type) and not keys.null_count:
+            limit = self._edge.target_max_parallelism
+            groups = int_key_groups(keys.to_numpy(), limit).astype(np.int64)
+            return subtask_of(groups, self._targets, limit)  # type: ignore[arg-type, return-value]
+        if pa.types.is_struct(keys.type):
+            return np.fromiter(map(self._routes.__getitem__, key_objects(keys)), np.int64, len(keys))
+        encoded = keys.dictionary_encode(null_encoding="encode")
+        routes = np.fromiter(map(self._routes.__getitem__, encoded.dictionary.to_pylist()), np.int64)
+        targets: npt.NDArray[Any] = routes[encoded.indices.to_numpy()]
+        return targets
+
+    def _write_objects(self, values: list[Any], timestamps: Timestamps) -> None:
         selector = self._edge.partitioning.key_selector
         assert selector is not None
         keys = self._selected(selector, values)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime import rows
 from penstock.runtime.exchange import ExchangeWriter
-from penstock.runtime.rows import Timestamps
+from penstock.runtime.rows import AnyTimestamps, Timestamps, Values
 
 if TYPE_CHECKING:
     from penstock.runtime.operators.operator import StreamOperator
@@ -33,8 +33,8 @@ class Output:
         self._writers.setdefault(tag, []).append(writer)
         self._all_writers.append(writer)
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Emit records of the main output."""
+    def emit(self, values: Values, timestamps: AnyTimestamps) -> None:
+        """Emit records of the main output: a list, or a block of columns."""
         if values:
             self.records_out += len(values)
             self._send(None, values, timestamps)
@@ -45,7 +45,7 @@ class Output:
             self.side_records_out += len(values)
             self._send(tag, values, timestamps)
 
-    def _send(self, tag: str | None, values: list[Any], timestamps: Timestamps) -> None:
+    def _send(self, tag: str | None, values: Values, timestamps: AnyTimestamps) -> None:
         for operator in self._chained.get(tag, ()):
             operator.receive(values, timestamps, None)
         for writer in self._writers.get(tag, ()):

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import cloudpickle
 
+from penstock.runtime.columns import ColumnBlock, Stamps, decode_columns, holds_columns
+
 DATA = 0
 WATERMARK = 1
 STATUS = 2
@@ -28,6 +30,9 @@ ACTIVE = b"\x00"
 _INT64 = struct.Struct("<q")
 
 Timestamps = list[int] | list[int | None] | None
+Values = list[Any] | ColumnBlock
+AnyTimestamps = Timestamps | Stamps
+"""Of a list of values or a block of columns."""
 
 
 class ExchangeRow(NamedTuple):
@@ -43,11 +48,14 @@ class ExchangeRow(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Many records: values, their timestamps (None: none has one) and, on keyed edges, their keys."""
+    """Many records: values, their timestamps (None: none has one) and, on keyed edges, their keys.
 
-    values: list[Any]
-    timestamps: Timestamps
-    keys: list[Any] | None
+    Values, timestamps and keys are lists, or columns all three.
+    """
+
+    values: Any
+    timestamps: Any
+    keys: Any
 
 
 def channel(vertex: int, edge: int, subtask: int) -> int:
@@ -71,9 +79,17 @@ def encode_block(values: list[Any], timestamps: Timestamps, keys: list[Any] | No
 
 
 def decode_block(payload: bytes) -> Block:
-    """The block that `encode_block` made bytes of."""
+    """The block that `encode_block` or `encode_columns` made bytes of."""
+    if holds_columns(payload):
+        return Block(*decode_columns(payload))
     values, packed, keys = pickle.loads(payload)
     return Block(values, packed.tolist() if isinstance(packed, array) else packed, keys)
+
+
+def decode_values(payload: bytes) -> list[Any]:
+    """The records of a block as objects, for whoever has no use for the rest."""
+    values = decode_block(payload).values
+    return values.values() if isinstance(values, ColumnBlock) else values
 
 
 def dumps(value: Any) -> bytes:

@@ -22,7 +22,7 @@ from penstock.runtime.exchange import ExchangeWriter, RowEmitter, create_writer
 from penstock.runtime.operators import PartitionedSourceOperator, SourceOperator, StreamOperator
 from penstock.runtime.output import Output
 from penstock.runtime.report import Report, SubtaskEntry
-from penstock.runtime.rows import ExchangeRow
+from penstock.runtime.rows import ExchangeRow, Values
 from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.valve import InputValve, combine
 from penstock.state.declarations import Declared, Written
@@ -262,7 +262,7 @@ class Subtask:
             self.head.note_lags(task.lags, task.pending)
         return self.head.read_partitions(task.ranges or ())
 
-    def receive_values(self, values: list[Any]) -> None:
+    def receive_values(self, values: Values) -> None:
         """Source vertices: take values that Spark has read."""
         self.head.receive(values, None, None)
 

@@ -33,13 +33,13 @@ class InProcessSinks:
             if isinstance(sink, PrintSink):
                 lead = f"{sink.identifier}> " if sink.identifier else ""
                 stream = sys.stderr if sink.to_stderr else sys.stdout
-                stream.writelines(f"{lead}{value}\n" for value in rows.decode_block(row.payload).values)
+                stream.writelines(f"{lead}{value}\n" for value in rows.decode_values(row.payload))
 
     def after_seal(self, arrived: list[ExchangeRow]) -> None:
         """Hand over, exactly once."""
         for row in arrived:
             sink = self._sinks.get(row.vertex)
             if isinstance(sink, CollectSink):
-                self.collected[sink.id].extend(rows.decode_block(row.payload).values)
+                self.collected[sink.id].extend(rows.decode_values(row.payload))
             elif isinstance(sink, ListSink):
-                sink.results.extend(rows.decode_block(row.payload).values)
+                sink.results.extend(rows.decode_values(row.payload))

@@ -17,6 +17,7 @@ from pyarrow import fs
 from penstock.graph.nodes import Role
 from penstock.graph.plan import ChainedOperator, InEdge, Vertex
 from penstock.runtime import rows
+from penstock.runtime.columns import ColumnBlock, encode_columns
 from penstock.runtime.operators import SourceOperator, StreamOperator
 from penstock.runtime.report import Report, SubtaskEntry
 from penstock.runtime.rows import ExchangeRow, Timestamps
@@ -97,6 +98,10 @@ class Rig:
         stamps = None if at is None else [at] * len(values) if isinstance(at, int) else list(at)
         keys = None if self._key is None else [self._key(value) for value in values]
         self._feed(channel, rows.DATA, rows.encode_block(list(values), stamps, keys))
+
+    def feed_columns(self, block: ColumnBlock, at: Any = None, channel: int = 0) -> None:
+        """Feed a block of columns; `at` is an array of timestamps, or none."""
+        self._feed(channel, rows.DATA, encode_columns(block, at, None))
 
     def watermark(self, watermark: int, channel: int = 0) -> None:
         self._feed(channel, rows.WATERMARK, rows.encode_watermark(watermark))

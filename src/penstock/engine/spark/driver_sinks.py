@@ -18,7 +18,7 @@ from penstock.connectors.driver_sinks import CollectSink, ListSink, PrintSink, S
 from penstock.connectors.records import to_columns
 from penstock.errors import SinkError
 from penstock.graph.plan import JobPlan, Vertex
-from penstock.runtime.rows import ExchangeRow, decode_block, sender_of
+from penstock.runtime.rows import ExchangeRow, decode_values, sender_of
 
 _WAITING_BLOCKS = 64
 
@@ -67,9 +67,9 @@ class DriverSinks:
         """Exactly-once towards this program: done when the batch is final."""
         for row in rows:
             if row.vertex in self._lists:
-                self._lists[row.vertex].results.extend(decode_block(row.payload).values)
+                self._lists[row.vertex].results.extend(decode_values(row.payload))
             elif row.vertex in self._collect:
-                self._hand_over(self.collected[self._collect[row.vertex].id], decode_block(row.payload).values)
+                self._hand_over(self.collected[self._collect[row.vertex].id], decode_values(row.payload))
 
     def _hand_over(self, waiting: queue.Queue[list[Any]], values: list[Any]) -> None:
         while not self.is_closed.is_set():
@@ -87,7 +87,7 @@ class DriverSinks:
             prefix += str(subtask + 1)
         lead = f"{prefix}> " if prefix else ""
         stream = sys.stderr if sink.to_stderr else sys.stdout
-        stream.writelines(f"{lead}{value}\n" for value in decode_block(row.payload).values)
+        stream.writelines(f"{lead}{value}\n" for value in decode_values(row.payload))
         stream.flush()
 
 
@@ -97,7 +97,7 @@ def _write_with_spark(frame: DataFrame, vertex: int, name: str, sink: SparkWrite
         first = mine.limit(1).collect()
         if not first:
             return  # nothing to infer columns from, and nothing to write
-        schema = _inferred(decode_block(bytes(first[0][0])).values)
+        schema = _inferred(decode_values(bytes(first[0][0])))
     else:
         declared = StructType.fromDDL(schema_to_ddl(sink.schema))
         assert isinstance(declared, StructType)
@@ -120,7 +120,7 @@ def _decoder(schema: StructType) -> Callable[[Iterator[pa.RecordBatch]], Iterato
 def _decoded(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for payload in batch.column(0).to_pylist():
-            values = decode_block(payload).values
+            values = decode_values(payload)
             columns = to_columns(values, schema.names)
             missing = [None] * len(values)
             arrays = [pa.array(columns.get(field.name, missing), field.type) for field in schema]

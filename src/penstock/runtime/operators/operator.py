@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from penstock.common.constants import MIN_WATERMARK
+from penstock.runtime.columns import ColumnBlock, Stamps, key_objects
 from penstock.runtime.context import OperatorContext, OperatorRuntimeContext
 from penstock.runtime.failure import OperatorFailure, current_record, describe_failure
 from penstock.runtime.operators.checkpointed import CheckpointedPart, is_checkpointed, takes_part
 from penstock.runtime.output import Output
-from penstock.runtime.rows import Timestamps
+from penstock.runtime.rows import AnyTimestamps, Timestamps, Values
 from penstock.state.operator_state import OperatorSnapshot, OperatorStateBackend
+
+
+def as_lists(
+    block: ColumnBlock, timestamps: Stamps | None, keys: Any
+) -> tuple[list[Any], Timestamps, list[Any] | None]:
+    """A block of columns, its timestamps and keys as an operator on objects takes them."""
+    return (
+        block.values(),
+        None if timestamps is None else timestamps.tolist(),
+        None if keys is None else key_objects(keys),
+    )
 
 
 class StreamOperator:
@@ -56,19 +68,33 @@ class StreamOperator:
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
         """A batch begins. `state` is what `snapshot` returned after the previous one; None at the very first."""
 
-    def receive(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+    def receive(self, values: Values, timestamps: AnyTimestamps, keys: Any) -> None:
         """Take a block of the first input. The lists may be shared: they must not be changed."""
         self.records_in += len(values)
-        self.process_block(values, timestamps, keys)
+        if type(values) is ColumnBlock:
+            self.process_columns(values, cast("Stamps | None", timestamps), keys)
+        else:
+            self.process_block(cast("list[Any]", values), cast(Timestamps, timestamps), keys)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Work on a block; `keys` is given to the head of a keyed vertex only."""
         raise AssertionError(f"{type(self).__name__} takes no blocks")
 
-    def receive_second(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Work on a block of columns; as objects, unless the operator knows better. `keys`: an Arrow array or None."""
+        self.process_block(*as_lists(block, timestamps, keys))
+
+    def receive_second(self, values: Values, timestamps: AnyTimestamps, keys: Any) -> None:
         """Take a block of the second input, where there is one. The lists may be shared."""
         self.records_in += len(values)
-        self.process_second_block(values, timestamps, keys)
+        if type(values) is ColumnBlock:
+            self.process_second_columns(values, cast("Stamps | None", timestamps), keys)
+        else:
+            self.process_second_block(cast("list[Any]", values), cast(Timestamps, timestamps), keys)
+
+    def process_second_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Work on a block of columns of the second input, as `process_columns` does."""
+        self.process_second_block(*as_lists(block, timestamps, keys))
 
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Work on a block of the second input; `keys` is None where that input is not keyed."""
