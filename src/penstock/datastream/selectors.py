@@ -1,6 +1,6 @@
-"""Reading and replacing fields of records, and turning what `key_by` takes into one plain callable.
+"""Replacing fields of records, and turning what `key_by` takes into one plain callable.
 
-Owns what "field" and "position" mean for each shape of record; knows nothing of streams or state.
+What a field is says `penstock.common.record_fields`; knows nothing of streams or state.
 """
 
 from __future__ import annotations
@@ -11,11 +11,23 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.common.column_block import ColumnSelector
+from penstock.common.record_fields import Field, field_names, position_of, read_field
 from penstock.common.types import Row
 from penstock.datastream.functions import KeySelector
 from penstock.errors import GraphError
 
-Field = int | str
+__all__ = [
+    "CompositeSelector",
+    "Field",
+    "FieldSelector",
+    "KeyAndValue",
+    "Projection",
+    "check_field",
+    "make_key_selector",
+    "only_key",
+    "read_field",
+    "replace_field",
+]
 
 
 def check_field(method: str, field: Any) -> Field:
@@ -25,57 +37,6 @@ def check_field(method: str, field: Any) -> Field:
     if not (is_position or is_name):
         raise GraphError(f"{method}: a field is a name or a position from 0, got {field!r}.")
     return field  # type: ignore[no-any-return]
-
-
-def field_names(record: Any) -> list[Any]:
-    """Names of the record's fields, as far as it has any."""
-    if isinstance(record, Mapping):
-        return list(record)
-    if isinstance(record, (tuple, list, Row)):
-        return list(getattr(record, "_fields", None) or ())  # a Row or a named tuple may have them
-    if dataclasses.is_dataclass(record):
-        return [field.name for field in dataclasses.fields(record)]
-    return sorted(name for name in getattr(record, "__dict__", {}) if not name.startswith("_"))
-
-
-def _missing(record: Any, field: Field) -> KeyError:
-    kind = "position" if isinstance(field, int) else "field"
-    if isinstance(record, (tuple, list, Row)):
-        has = f"it has {len(record)} positions"
-        names = field_names(record)
-        has += f", fields {names}" if names else " and no named fields"
-    else:
-        has = f"its fields are {field_names(record)}"
-    return KeyError(f"no {kind} {field!r} in a record of type {type(record).__name__}: {has}.")
-
-
-def _index(record: Any, field: Field) -> int:
-    """Position of a field in a tuple, list or Row."""
-    if isinstance(field, int):
-        if field >= len(record):
-            raise _missing(record, field)
-        return field
-    try:
-        return field_names(record).index(field)
-    except ValueError:
-        raise _missing(record, field) from None
-
-
-def read_field(record: Any, field: Field) -> Any:
-    """Value of a field: by name on Row, mapping, named tuple or object; by position on tuple, list or Row."""
-    if isinstance(record, (tuple, list, Row)):
-        return record[_index(record, field)]
-    if isinstance(record, Mapping):
-        if field not in record:
-            raise _missing(record, field)
-        return record[field]
-    # Built-in values have attributes (`int.real`, `str.count`) that nobody means as fields.
-    if isinstance(field, int) or type(record).__module__ == "builtins":
-        raise _missing(record, field)
-    try:
-        return getattr(record, field)
-    except AttributeError:
-        raise _missing(record, field) from None
 
 
 def _replace_in_row(record: Row, position: int, value: Any) -> Row:
@@ -96,9 +57,9 @@ def _replace_in_sequence(record: Any, position: int, value: Any) -> Any:
 def replace_field(record: Any, field: Field, value: Any) -> Any:
     """A copy of the record with one field replaced; the record itself is left alone."""
     if isinstance(record, Row):
-        return _replace_in_row(record, _index(record, field), value)
+        return _replace_in_row(record, position_of(record, field), value)
     if isinstance(record, (tuple, list)):
-        return _replace_in_sequence(record, _index(record, field), value)
+        return _replace_in_sequence(record, position_of(record, field), value)
     if isinstance(record, Mapping):
         return {**record, field: value}
     changed = copy.copy(record)
