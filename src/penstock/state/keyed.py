@@ -204,6 +204,23 @@ class KeyedStateBackend:
         self.key_slot = slot
         self.slot = (_SCOPE, slot, self.namespace) if self.namespace else slot
 
+    def walk(self, keys: list[Any]) -> Iterator[Any]:
+        """Make one key after the other the current one, as `set_key` does, and give it: each until the next is asked for.
+
+        A generator is resumed in less time than a method is called, and this is done for every record.
+        """
+        if self.namespace or not PLAIN_TYPES.issuperset(map(type, keys)):
+            for key in keys:
+                self.set_key(key)
+                yield key
+            return
+        limit = self._cache_limit
+        for key in keys:
+            if self.cached > limit:
+                self.flush()
+            self._key = self.key_slot = self.slot = key
+            yield key
+
     def clear_key(self) -> None:
         """Have no current key: what is processed next belongs to none."""
         self._key = self.key_slot = self.slot = _NO_KEY

@@ -24,6 +24,7 @@ class OperatorTimerService(TimerService):
 
     def __init__(self, operator: StreamOperator) -> None:
         self._operator = operator
+        self._known = operator.context.timers
 
     def current_processing_time(self) -> int:
         """The clock, in milliseconds."""
@@ -35,25 +36,24 @@ class OperatorTimerService(TimerService):
 
     def register_processing_time_timer(self, timestamp: int) -> None:
         """Call `on_timer` when the clock has reached the timestamp."""
-        self._timers().register(PROCESSING, _whole(timestamp))
+        self._timers().register(PROCESSING, timestamp if type(timestamp) is int else _whole(timestamp))
 
     def register_event_time_timer(self, timestamp: int) -> None:
         """Call `on_timer` when the watermark has reached the timestamp."""
-        self._timers().register(EVENT, _whole(timestamp))
+        self._timers().register(EVENT, timestamp if type(timestamp) is int else _whole(timestamp))
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
         """Forget a timer; one that does not exist is no error."""
-        self._timers().delete(PROCESSING, _whole(timestamp))
+        self._timers().delete(PROCESSING, timestamp if type(timestamp) is int else _whole(timestamp))
 
     def delete_event_time_timer(self, timestamp: int) -> None:
         """Forget a timer; one that does not exist is no error."""
-        self._timers().delete(EVENT, _whole(timestamp))
+        self._timers().delete(EVENT, timestamp if type(timestamp) is int else _whole(timestamp))
 
     def _timers(self) -> InternalTimers:
-        timers = self._operator.context.timers
-        if timers is None:
+        if self._known is None:
             raise StateError("timers need a keyed stream: call key_by(...) before process(...)")
-        return timers
+        return self._known
 
 
 def _whole(timestamp: Any) -> int:
@@ -136,21 +136,16 @@ class ProcessOperator(StreamOperator):
         timestamps: Timestamps,
         keys: list[Any] | None,
     ) -> None:
-        collector, ctx = self._collector, self._ctx
-        set_key = None if self.context.backend is None else self.context.backend.set_key
-        consumed = iter(values)
+        backend, consumed = self.context.backend, iter(values)
+        # The key comes last: it is the current one when the function is called.
+        current = repeat(None) if backend is None or keys is None else backend.walk(keys)
         try:
-            for value, timestamp, key in zip(consumed, timestamps or repeat(None), keys or repeat(None), strict=False):
-                if set_key is not None:
-                    set_key(key)
-                collector.timestamp = timestamp
-                results = process(value, ctx)
-                if results is not None:
-                    collector.take(checked_results(results, method))
+            records = zip(consumed, timestamps or repeat(None), current, strict=False)
+            self._collector.take_each(process, records, self._ctx, method)
         except Exception as error:
-            collector.discard()
+            self._collector.discard()
             raise self.record_failure(error, values, consumed) from None
-        collector.flush()
+        self._collector.flush()
 
 
 class KeyedProcessOperator(TimedOperator, ProcessOperator):

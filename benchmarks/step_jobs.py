@@ -1,0 +1,75 @@
+"""The jobs whose steps are measured, with keys drawn at random; each ends where its results would leave the job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from benchmarks.windows import Count
+from benchmarks.workloads import Build, RunningCount, discard
+from penstock.common import Time, Types, WatermarkStrategy
+from penstock.datastream import DataStream, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from penstock.datastream.connectors.data_gen import DataGeneratorSource
+from penstock.datastream.state import MapStateDescriptor
+from penstock.datastream.window import TumblingEventTimeWindows
+
+RATE = 10_000
+"""Records in a second of event time."""
+
+
+class MapAndTimer(KeyedProcessFunction):
+    """Counts by the last digit of the time in a map, with a timer for each second of a key."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Get the state."""
+        self.counts = runtime_context.get_map_state(MapStateDescriptor("counts", Types.LONG(), Types.LONG()))
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterable[Any] | None:
+        """Count, and set the timer of the second."""
+        slot = value[1] % 10
+        self.counts.put(slot, (self.counts.get(slot) or 0) + 1)
+        ctx.timer_service().register_event_time_timer((value[1] // 1000 + 1) * 1000)
+        return None
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[Any]:
+        """Emit the sum."""
+        yield ctx.get_current_key(), sum(self.counts.values())
+
+
+def _records(environment: StreamExecutionEnvironment, count: int, keys: int) -> DataStream:
+    # A linear congruence and a shift are as good as random here, and cost less than a random number.
+    source = DataGeneratorSource(
+        lambda n: (((n * 6364136223846793005 + 1442695040888963407) >> 33) % keys, n * 1000 // RATE), count
+    )
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: value[1])
+    return environment.from_source(source, strategy, "numbers")
+
+
+def _map_filter(environment: StreamExecutionEnvironment, count: int) -> None:
+    stream = _records(environment, count, 2_000)
+    discard(stream.map(lambda value: (value[0], value[1] + 1)).filter(lambda value: value[1] % 2 == 0))
+
+
+def _count(keys: int) -> Build:
+    def build(environment: StreamExecutionEnvironment, count: int) -> None:
+        discard(_records(environment, count, keys).key_by(lambda value: value[0]).process(RunningCount()))
+
+    return build
+
+
+def _timers(environment: StreamExecutionEnvironment, count: int) -> None:
+    discard(_records(environment, count, 2_000).key_by(lambda value: value[0]).process(MapAndTimer()))
+
+
+def _tumbling(environment: StreamExecutionEnvironment, count: int) -> None:
+    keyed = _records(environment, count, 2_000).key_by(lambda value: value[0])
+    discard(keyed.window(TumblingEventTimeWindows.of(Time.seconds(10))).aggregate(Count()))
+
+
+JOBS: dict[str, Build] = {
+    "map_filter": _map_filter,
+    "count_2k": _count(2_000),
+    "count_200k": _count(200_000),
+    "timers": _timers,
+    "tumbling": _tumbling,
+}
