@@ -72,11 +72,11 @@ def run(build: Build, records: int, *, parallelism: int = 2, batch: int = 500_00
     return Run(records, seconds, memory.largest_mb)
 
 
-def slope(build: Build, small: int, large: int) -> tuple[float, Run]:
+def slope(build: Build, small: int, large: int, *, parallelism: int = 2) -> tuple[float, Run]:
     """Records a second in steady state: what the additional records cost, start-up apart.
 
     Not a number where they cost nothing that could be told from chance: then there are too few of them.
     """
-    first, second = run(build, small), run(build, large)
+    first, second = (run(build, records, parallelism=parallelism) for records in (small, large))
     additional = second.seconds - first.seconds
     return (large - small) / additional if additional > 0 else math.nan, second
