@@ -1,6 +1,6 @@
 # Every target sets up what it needs; the first run takes a few minutes, later ones start at once.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark fmt lint types check bench kill versions clean
+.PHONY: help demo test test-fast test-spark fmt lint types check bench bench-growth bench-page kill versions clean
 .DELETE_ON_ERROR:
 
 export PYTHON
@@ -51,6 +51,12 @@ check: lint types ## check style, types, layers, sizes and documents (no test ru
 
 bench: $(JAVA) ## measure speed and memory
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-growth: $(JAVA) ## measure how the cost of a record grows with keys, state, operators, levels, parallelism
+	$(BIN)/python -m benchmarks.growth $(ARGS)
+
+bench-page: $(INSTALLED) ## make docs/benchmarks.md and the figures of the README from benchmarks/results
+	$(BIN)/python -m benchmarks.page
 
 kill: $(JAVA) ## long runs with random kills, against an oracle
 	$(PYTEST) -m soak --timeout 7200 $(ARGS)

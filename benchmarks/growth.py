@@ -23,6 +23,7 @@ from benchmarks import results
 from benchmarks.growth_jobs import FEW_KEYS, counted, kept_bytes, levels, maps
 from benchmarks.measuring import run, slope
 from benchmarks.workloads import Build
+from penstock.errors import JobFailedError
 
 PARALLELISM = 2
 ROUNDS = 3
@@ -78,15 +79,17 @@ def measure(axes: Iterable[Axis], rounds: int, scale: float) -> Iterator[dict[st
     for number in range(1, rounds + 1):
         for axis in chosen:
             for value, small, large in axis.points(scale):
-                rate, last = slope(axis.job(value), small, large, parallelism=axis.parallelism(value))
-                yield {
-                    "axis": axis.name,
-                    "x": value,
-                    "round": number,
-                    "records_per_second": None if math.isnan(rate) else round(rate),
-                    "records": [small, large],
-                    "largest_worker_mb": round(last.largest_worker_mb),
-                }
+                row = {"axis": axis.name, "x": value, "round": number, "records": [small, large]}
+                yield {**row, **_point(axis, value, small, large)}
+
+
+def _point(axis: Axis, value: int, small: int, large: int) -> dict[str, Any]:
+    try:
+        rate, last = slope(axis.job(value), small, large, parallelism=axis.parallelism(value))
+    except JobFailedError as error:  # one point less is better than a run for nothing
+        return {"records_per_second": None, "largest_worker_mb": None, "error": str(error).partition("\n")[0]}
+    rounded = None if math.isnan(rate) else round(rate)
+    return {"records_per_second": rounded, "largest_worker_mb": round(last.largest_worker_mb), "error": None}
 
 
 def table(series: list[dict[str, Any]]) -> Table:
@@ -100,7 +103,7 @@ def table(series: list[dict[str, Any]]) -> Table:
             rates = [row["records_per_second"] for row in rows if row["records_per_second"]]
             if rates:
                 middle = median(rates)
-                largest = max(row["largest_worker_mb"] for row in rows)
+                largest = max(row["largest_worker_mb"] or 0 for row in rows)
                 shown.add_row(axis.title, f"{value:,}", f"{middle:,.0f}", f"{1e6 / middle:.2f}", f"{largest:,}")
         shown.add_section()
     return shown
@@ -119,7 +122,8 @@ def main(arguments: list[str]) -> int:
     series = []
     for row in measure([axis for axis in AXES if chosen.axis in (None, axis.name)], chosen.rounds, chosen.scale):
         series.append(row)
-        console.print(f"{row['axis']} {row['x']:,}, round {row['round']}: {row['records_per_second'] or 0:,} records/s")
+        told = row["error"] or f"{row['records_per_second'] or 0:,} records/s"
+        console.print(f"{row['axis']} {row['x']:,}, round {row['round']}: {told}")
     console.print(table(series), f"{time.monotonic() - started:.0f} s")
     if chosen.axis is None and chosen.scale == 1:
         console.print(f"Stored as {results.write('growth', {**heading, 'series': series}).relative_to(results.ROOT)}")

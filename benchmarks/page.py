@@ -1,0 +1,80 @@
+"""`make bench-page`: docs/benchmarks.md, its pictures and the figures of the README, made from the results files alone.
+
+Owns the files that are written and what stands in each. The same results give the same bytes, and a test compares
+them with what is in the repository, so that no figure is typed by hand.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from benchmarks import results
+from benchmarks.names import WORKLOADS
+from benchmarks.pages import prose
+from benchmarks.pages.growth import growth_section
+from benchmarks.pages.latency import latency_section
+from benchmarks.pages.peers import jobs_table, peers_section, ratios_table, verdicts_section
+from benchmarks.pages.section import PICTURES, Section, heading
+from benchmarks.verdicts import Results, verdicts
+
+PAGE = Path("docs/benchmarks.md")
+README = Path("README.md")
+BEGIN, END = "<!-- figures, made by `make bench-page` -->\n", "<!-- end of figures -->\n"
+README_FAMILIES = ("PyFlink", "transformWithState", "Bytewax", "Flink SQL")
+
+
+def files(folder: Path = results.FOLDER, root: Path = results.ROOT) -> dict[Path, str]:
+    """What the repository should contain, by path below its root."""
+    peers, growth, latency = (results.read(name, folder) for name in ("peers", "growth", "latency"))
+    sections = [
+        Section("What is measured", [prose.METHOD, jobs_table()]),
+        verdicts_section(verdicts(peers, latency)),
+        peers_section(peers),
+        growth_section(growth),
+        latency_section(latency),
+    ]
+    made = {PAGE: "\n".join([prose.OPENING + "\n", *(section.text() for section in sections)])}
+    for section in sections:
+        for name, picture in section.pictures.items():
+            made[PAGE.parent / PICTURES / f"{name}.svg"] = picture
+    made[README] = with_figures((root / README).read_text(), readme_figures(peers))
+    return made
+
+
+def readme_figures(peers: Results | None) -> str:
+    """The short form for the README."""
+    if peers is None:
+        return "Nothing is stored yet; `make bench` measures.\n"
+    workloads = [name for name in WORKLOADS if any(run["workload"] == name for run in peers["runs"])]
+    return f"{heading(peers)}\n\n{ratios_table(peers, workloads, README_FAMILIES)}\n"
+
+
+def with_figures(readme: str, figures: str) -> str:
+    """The README with other figures between its two marks."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"README.md needs the lines {BEGIN.strip()} and {END.strip()}: the figures go between them.")
+    return f"{before}{begin}{figures}{end}{after}"
+
+
+def stale(made: dict[Path, str], root: Path = results.ROOT) -> list[Path]:
+    """Pictures of earlier results that these do not have."""
+    present = (root / PAGE.parent / PICTURES).glob("*.svg")
+    return sorted(path for path in present if path.relative_to(root) not in made)
+
+
+def main(root: Path = results.ROOT) -> int:
+    """Write everything."""
+    made = files(root=root)
+    for path in stale(made, root):
+        path.unlink()
+    for path, text in made.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

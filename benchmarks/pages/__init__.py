@@ -1,0 +1,1 @@
+"""Parts of the page of benchmarks: each turns one results file into text and pictures."""
