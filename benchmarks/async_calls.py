@@ -12,6 +12,7 @@ from typing import Any
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
+from benchmarks import results
 from penstock.common import Time
 from penstock.datastream import AsyncFunction
 from penstock.datastream.functions import AsyncFunctionDescriptor, AsyncRetryStrategy
@@ -52,6 +53,8 @@ def measure(mode: AsyncFunctionDescriptor.OutputMode) -> float:
 def main() -> int:
     """Measure and print; exits with 1 if the limit is passed."""
     measured = {mode.name.lower(): measure(mode) for mode in AsyncFunctionDescriptor.OutputMode}
+    facts = {"calls": CALLS, "wait_ms": WAIT_S * 1000, "capacity": CAPACITY, "ideal_s": IDEAL_S}
+    results.write("async", {**results.heading(parallelism=1, rounds=1), **facts, "seconds": measured})
     for name, seconds in measured.items():
         print(
             f"{CALLS:,} asynchronous calls of {WAIT_S * 1000:.0f} ms, capacity {CAPACITY}, {name}: "

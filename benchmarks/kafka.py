@@ -20,6 +20,7 @@ from rich.table import Table
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
+from benchmarks import results
 from benchmarks.measuring import run, slope
 from penstock.common import Configuration, SimpleStringSchema, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
@@ -158,12 +159,17 @@ def main(scale: float = 1.0) -> int:
         for records in {int(SMALL * scale), int(LARGE * scale)}:
             broker.create_topic(f"in-{records}", PARTITIONS)
             send(broker.address, f"in-{records}", records)
+        measured = {}
         for promise in GUARANTEES:
             rate = speed(broker, promise, scale)
             cuts = quantiles(delays(broker, promise), n=100)
             name = promise.name.lower().replace("_", " ")
             table.add_row(name, f"{rate:,.0f}", f"{cuts[49]:,.0f}", f"{cuts[98]:,.0f}")
+            measured[name] = {"records_per_second": round(rate), "p50_ms": round(cuts[49]), "p99_ms": round(cuts[98])}
     Console().print(table)
+    if scale == 1:
+        heading = results.heading(parallelism=PARTITIONS, rounds=1)
+        results.write("kafka", {**heading, "rate": RATE, "promises": measured})
     return 0
 
 

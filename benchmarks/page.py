@@ -14,6 +14,7 @@ from benchmarks.names import WORKLOADS
 from benchmarks.pages import prose
 from benchmarks.pages.growth import growth_section
 from benchmarks.pages.latency import latency_section
+from benchmarks.pages.parts import parts_section, sentences
 from benchmarks.pages.peers import jobs_table, peers_section, ratios_table, verdicts_section
 from benchmarks.pages.section import PICTURES, Section, heading
 from benchmarks.verdicts import Results, verdicts
@@ -33,21 +34,24 @@ def files(folder: Path = results.FOLDER, root: Path = results.ROOT) -> dict[Path
         peers_section(peers),
         growth_section(growth),
         latency_section(latency),
+        parts_section(folder),
     ]
     made = {PAGE: "\n".join([prose.OPENING + "\n", *(section.text() for section in sections)])}
     for section in sections:
         for name, picture in section.pictures.items():
             made[PAGE.parent / PICTURES / f"{name}.svg"] = picture
-    made[README] = with_figures((root / README).read_text(), readme_figures(peers))
+    made[README] = with_figures((root / README).read_text(), readme_figures(peers, folder))
     return made
 
 
-def readme_figures(peers: Results | None) -> str:
+def readme_figures(peers: Results | None, folder: Path) -> str:
     """The short form for the README."""
+    parts = " ".join(sentences(folder).values())
     if peers is None:
-        return "Nothing is stored yet; `make bench` measures.\n"
+        return (parts or "Nothing is stored yet; `make bench` measures.") + "\n"
     workloads = [name for name in WORKLOADS if any(run["workload"] == name for run in peers["runs"])]
-    return f"{heading(peers)}\n\n{ratios_table(peers, workloads, README_FAMILIES)}\n"
+    table = ratios_table(peers, workloads, README_FAMILIES)
+    return "\n\n".join([heading(peers), table, *([parts] if parts else [])]) + "\n"
 
 
 def with_figures(readme: str, figures: str) -> str:

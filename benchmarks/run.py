@@ -15,7 +15,7 @@ from rich.table import Table
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
-from benchmarks import async_calls, checkpoints, growth, kafka, testkit
+from benchmarks import async_calls, checkpoints, growth, kafka, results, testkit
 from benchmarks.measuring import run, slope
 from benchmarks.windows import CAPTION, WINDOWS
 from benchmarks.workloads import Build, keyed_count, keyed_timers, map_and_filter
@@ -79,6 +79,9 @@ def _memory(console: Console, scale: float) -> int:
         f"Memory: {MEMORY_KEYS:,} keys, {result.records:,} records in {result.seconds:.1f} s, "
         f"largest Python worker {result.largest_worker_mb:,.0f} MB (limit {MEMORY_LIMIT_MB})"
     )
+    if scale == 1:
+        facts = {"keys": MEMORY_KEYS, "records": result.records, "largest_worker_mb": round(result.largest_worker_mb)}
+        results.write("memory", {**results.heading(parallelism=2, rounds=1), **facts})
     return 0 if result.largest_worker_mb <= MEMORY_LIMIT_MB else 1
 
 

@@ -138,14 +138,19 @@ def _checkpointed(peers: Results | None) -> Verdict:
 
 
 def _delays(latency: Results | None) -> list[Verdict]:
+    tiny, half, nearly_all = ([], [], []) if latency is None else _delay_figures(latency)
     return [
-        _at_most("time of a tiny batch, two levels, median", FLOOR_MS, latency and floors(latency)),
-        _at_most("delay from source to sink, median", DELAY_P50_MS, latency and delays(latency, "p50")),
-        _at_most("delay from source to sink, 99th percentile", DELAY_P99_MS, latency and delays(latency, "p99")),
+        _at_most("time of a tiny batch, two levels, median", FLOOR_MS, tiny),
+        _at_most("delay from source to sink, median", DELAY_P50_MS, half),
+        _at_most("delay from source to sink, 99th percentile", DELAY_P99_MS, nearly_all),
     ]
 
 
-def _at_most(what: str, limit: float, numbers: Sequence[float] | None) -> Verdict:
+def _delay_figures(latency: Results) -> tuple[list[float], list[float], list[float]]:
+    return floors(latency), delays(latency, "p50"), delays(latency, "p99")
+
+
+def _at_most(what: str, limit: float, numbers: Sequence[float]) -> Verdict:
     seen = median(numbers) if numbers else None
     text = None if seen is None else f"{seen:,.0f} ms"
     return Verdict(what, f"at most {limit} ms", text, seen is not None and seen <= limit)
