@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import compress
 from typing import Any
 
@@ -15,7 +16,16 @@ import pyarrow as pa
 
 from penstock.common.types import Row
 
-__all__ = ["FORMS", "ColumnBlock", "ColumnSelector", "Form", "can_stay_columns", "is_plain_record", "objects_of"]
+__all__ = [
+    "FORMS",
+    "ColumnBlock",
+    "ColumnSelector",
+    "Form",
+    "can_stay_columns",
+    "columns_or_objects",
+    "is_plain_record",
+    "objects_of",
+]
 
 Form = str | type
 """What a row becomes: "row", "dict", "tuple", "value" (a single column), or a dataclass or named tuple."""
@@ -94,6 +104,12 @@ def objects_of(batch: pa.RecordBatch, form: Form) -> list[Any]:
     return FORMS[form](batch)
 
 
+def columns_or_objects(batch: pa.RecordBatch, form: Form) -> ColumnBlock | list[Any]:
+    """The rows of an Arrow batch, as columns if they can stay that."""
+    return ColumnBlock(batch, form) if can_stay_columns(batch.schema) else objects_of(batch, form)
+
+
+@lru_cache(maxsize=64)
 def can_stay_columns(schema: pa.Schema) -> bool:
     """Whether the columns can travel as they are: some, with types that mean the same in every process."""
     return len(schema) > 0 and not any(map(_is_particular, schema.types))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.common.field_timestamp import FieldTimestamp
 from penstock.common.time import Duration, to_millis
 from penstock.errors import ConfigurationError
 
@@ -95,6 +96,10 @@ class BoundedOutOfOrdernessWatermarks(WatermarkGenerator):
         if timestamps:
             self._max_timestamp = max(self._max_timestamp, max(timestamps))
 
+    def on_highest(self, timestamp: int) -> None:
+        """See a whole block of records, of which this is the highest timestamp; same as `on_event` for each."""
+        self._max_timestamp = max(self._max_timestamp, timestamp)
+
     def current(self) -> int:
         """Return the watermark to emit now."""
         return self._max_timestamp - self._delay_ms - 1
@@ -118,6 +123,9 @@ class NoWatermarksGenerator(WatermarkGenerator):
         """Do nothing."""
 
     def on_block(self, timestamps: list[int]) -> None:
+        """Do nothing."""
+
+    def on_highest(self, timestamp: int) -> None:
         """Do nothing."""
 
     def current(self) -> int:
@@ -180,15 +188,20 @@ class WatermarkStrategy:
         return WatermarkStrategy(generator_supplier)
 
     def with_timestamp_assigner(
-        self, timestamp_assigner: TimestampAssigner | Callable[[Any, int], int]
+        self, timestamp_assigner: TimestampAssigner | Callable[[Any, int], int] | str | int
     ) -> WatermarkStrategy:
-        """Read event time with a `TimestampAssigner` or a callable (value, record timestamp) -> milliseconds."""
+        """Read event time with a `TimestampAssigner`, a callable (value, record timestamp) -> milliseconds, or a field.
+
+        A field is a name, or a position from 0; it holds milliseconds, datetimes (without a zone: in UTC) or Instants.
+        """
         if isinstance(timestamp_assigner, TimestampAssigner):
             return self._with(timestamp_assigner=timestamp_assigner.extract_timestamp)
+        if _is_field(timestamp_assigner):
+            return self._with(timestamp_assigner=FieldTimestamp(timestamp_assigner))  # type: ignore[arg-type]
         if not callable(timestamp_assigner):
             raise TypeError(
-                f"with_timestamp_assigner expects a TimestampAssigner or a callable (value, record timestamp) -> "
-                f"milliseconds, got {type(timestamp_assigner).__name__}"
+                f"with_timestamp_assigner expects a TimestampAssigner, a callable (value, record timestamp) -> "
+                f"milliseconds, or a field as its name or position from 0, got {timestamp_assigner!r}"
             )
         return self._with(timestamp_assigner=timestamp_assigner)
 
@@ -231,6 +244,12 @@ class WatermarkStrategy:
         if not isinstance(generator, WatermarkGenerator):
             raise TypeError(f"the watermark generator must be a WatermarkGenerator, got {type(generator).__name__}")
         return generator
+
+
+def _is_field(given: Any) -> bool:
+    if isinstance(given, str):
+        return given != ""
+    return isinstance(given, int) and not isinstance(given, bool) and given >= 0
 
 
 class AssignerWithPeriodicWatermarksWrapper(WatermarkStrategy):

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.connectors.source import SplitSource
+from penstock.connectors.source import Chunk, SplitSource
 from penstock.errors import ConfigurationError
 
 _CHUNK = 5_000
@@ -86,7 +86,7 @@ class DataGenerator(SplitSource):
         self.count = count
         self.records_per_second = records_per_second
         self.seed = seed
-        self._takes_random = _required_arguments(function) >= 2
+        self.takes_random = _required_arguments(function) >= 2
         self._anchors: dict[int, tuple[int, int]] = {}
         self._elapsed_ms = 0
 
@@ -118,14 +118,14 @@ class DataGenerator(SplitSource):
         released = int(self.records_per_second * (elapsed_ms - since_ms) / 1000)
         return max(position, min(upper, since_position + _share(released, split, split_count)))
 
-    def read(self, split: int, split_count: int, start: int, stop: int) -> Iterator[tuple[list[Any], list[int] | None]]:
+    def read(self, split: int, split_count: int, start: int, stop: int) -> Iterator[Chunk]:
         """Make the records of the range."""
         function = self.function
         random_of = RecordRandom(self.seed).move_to
         for low in range(start, stop, _CHUNK):
             high = min(low + _CHUNK, stop)
             numbers = range(split + low * split_count, split + high * split_count, split_count)
-            if self._takes_random:
+            if self.takes_random:
                 yield [function(n, random_of(n)) for n in numbers], None
             else:
                 yield [function(n) for n in numbers], None

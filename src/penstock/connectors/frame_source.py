@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.common.types import Row
+from penstock.common.column_block import FORMS, ColumnBlock, columns_or_objects, objects_of
 from penstock.connectors.source import Source
 from penstock.errors import ConfigurationError, SourceError
 
@@ -47,10 +47,10 @@ class FrameSource(Source):
 
 def checked_row_format(row_format: RowFormat) -> RowFormat:
     """Return the row format, or raise if it is none."""
-    if callable(row_format) or row_format in _CONVERTERS:
+    if callable(row_format) or row_format in FORMS:
         return row_format
     raise ConfigurationError(
-        f"row_format must be one of {', '.join(map(repr, _CONVERTERS))} or a function of a dict, got {row_format!r}."
+        f"row_format must be one of {', '.join(map(repr, FORMS))} or a function of a dict, got {row_format!r}."
     )
 
 
@@ -58,39 +58,21 @@ def batch_to_values(record_batch: pa.RecordBatch, row_format: RowFormat) -> list
     """Convert the rows of an Arrow batch to Python values, column by column."""
     if callable(row_format):
         return [row_format(record) for record in record_batch.to_pylist()]
-    return _CONVERTERS[row_format](record_batch)
+    _check_columns(record_batch, row_format)
+    return objects_of(record_batch, row_format)
 
 
-def _to_tuples(record_batch: pa.RecordBatch) -> list[Any]:
-    if not record_batch.num_columns:
-        return [()] * record_batch.num_rows
-    return list(zip(*(column.to_pylist() for column in record_batch.columns), strict=True))
+def batch_to_block(record_batch: pa.RecordBatch, row_format: RowFormat) -> list[Any] | ColumnBlock:
+    """The rows of an Arrow batch as columns, where they can stay that; else as Python values."""
+    if callable(row_format):
+        return batch_to_values(record_batch, row_format)
+    _check_columns(record_batch, row_format)
+    return columns_or_objects(record_batch, row_format)
 
 
-def _to_rows(record_batch: pa.RecordBatch) -> list[Any]:
-    names = tuple(record_batch.schema.names)
-    of_fields = Row.of_fields
-    return [of_fields(names, list(values)) for values in _to_tuples(record_batch)]
-
-
-def _to_dicts(record_batch: pa.RecordBatch) -> list[Any]:
-    names = record_batch.schema.names
-    return [dict(zip(names, values, strict=True)) for values in _to_tuples(record_batch)]
-
-
-def _to_single_values(record_batch: pa.RecordBatch) -> list[Any]:
-    if record_batch.num_columns != 1:
+def _check_columns(record_batch: pa.RecordBatch, row_format: str) -> None:
+    if row_format == "value" and record_batch.num_columns != 1:
         raise SourceError(
             f'row_format "value" needs a frame of one column, but it has {record_batch.num_columns} '
             f'({", ".join(record_batch.schema.names)}): select one, or use row_format "row".'
         )
-    values: list[Any] = record_batch.column(0).to_pylist()
-    return values
-
-
-_CONVERTERS: dict[str, Callable[[pa.RecordBatch], list[Any]]] = {
-    "row": _to_rows,
-    "dict": _to_dicts,
-    "tuple": _to_tuples,
-    "value": _to_single_values,
-}

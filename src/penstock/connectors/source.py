@@ -11,6 +11,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from penstock.common.column_block import ColumnBlock
 from penstock.common.typeinfo import TypeInformation
 
 
@@ -28,8 +32,8 @@ class StatusSignal:
     is_idle: bool
 
 
-Chunk = tuple[list[Any], list[int] | list[int | None] | None]
-"""Values and their timestamps; None where the source knows none."""
+Chunk = tuple[list[Any] | ColumnBlock, list[int] | list[int | None] | npt.NDArray[np.int64] | None]
+"""Values and their timestamps, lists or columns; None where the source knows none."""
 
 
 class Source(ABC):

@@ -7,17 +7,31 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
-from penstock.common.watermark_strategy import Watermark, WatermarkStrategy
+from penstock.common.field_timestamp import FieldTimestamp
+from penstock.common.watermark_strategy import (
+    AscendingTimestampsWatermarks,
+    BoundedOutOfOrdernessWatermarks,
+    NoWatermarksGenerator,
+    Watermark,
+    WatermarkStrategy,
+)
 from penstock.connectors.source import StatusSignal, WatermarkSignal
 from penstock.runtime import rows
+from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.failure import current_record
-from penstock.runtime.rows import Timestamps
+from penstock.runtime.rows import AnyTimestamps, Timestamps, Values
 
 if TYPE_CHECKING:
     from penstock.runtime.operators.operator import StreamOperator
+
+
+# Exactly these: what is derived from them may want to see every timestamp.
+_BY_HIGHEST = (BoundedOutOfOrdernessWatermarks, AscendingTimestampsWatermarks, NoWatermarksGenerator)
 
 
 class EventTime:
@@ -79,15 +93,47 @@ class WatermarkSource:
         """State for the next batch; the watermark comes first, see `slowest`."""
         return (self._last, self._active_at, self._is_idle, rows.dumps(self._generator))
 
-    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+    def process(self, values: Values, timestamps: AnyTimestamps) -> None:
         """Emit a block with its timestamps and, at the pace asked for, watermarks."""
         pace = self._operator.context.watermark_every_records
         if len(values) > pace:
             for start in range(0, len(values), pace):
-                stop = start + pace
-                self.process(values[start:stop], None if timestamps is None else timestamps[start:stop])
+                stop = min(start + pace, len(values))
+                part = values.slice(start, stop) if isinstance(values, ColumnBlock) else values[start:stop]
+                self.process(part, None if timestamps is None else timestamps[start:stop])
             return
         self._mark_active()
+        if isinstance(values, ColumnBlock):
+            self._process_columns(values, cast("Stamps | None", timestamps))
+        else:
+            self._process_objects(values, cast(Timestamps, timestamps))
+        self._pending += len(values)
+        if self._pending >= pace:
+            self.emit_periodic()
+
+    def _process_columns(self, block: ColumnBlock, timestamps: Stamps | None) -> None:
+        stamps = self._column_timestamps(block, timestamps)
+        if not self._takes_blocks:  # a generator of the user's sees objects
+            self._offer_one_by_one(block.values(), None if stamps is None else stamps.tolist())
+            return
+        self._operator.output.emit(block, stamps)
+        if stamps is not None:
+            if type(self._generator) in _BY_HIGHEST:
+                self._generator.on_highest(int(stamps.max()))  # type: ignore[attr-defined]
+            else:
+                self._generator.on_block(stamps.tolist())  # type: ignore[attr-defined]
+
+    def _column_timestamps(self, block: ColumnBlock, timestamps: Stamps | None) -> Stamps | None:
+        if self._assign is None:
+            return timestamps
+        if isinstance(self._assign, FieldTimestamp):
+            stamps = self._assign.of_columns(block)
+            if stamps is not None:
+                return stamps
+        listed = self._timestamps(block.values(), None if timestamps is None else timestamps.tolist())
+        return np.array(listed, np.int64)
+
+    def _process_objects(self, values: list[Any], timestamps: Timestamps) -> None:
         stamps = self._timestamps(values, timestamps)
         if self._takes_blocks:
             self._operator.output.emit(values, stamps)
@@ -96,9 +142,6 @@ class WatermarkSource:
                 self._generator.on_block(known)  # type: ignore[attr-defined]
         else:
             self._offer_one_by_one(values, stamps)
-        self._pending += len(values)
-        if self._pending >= pace:
-            self.emit_periodic()
 
     def signal(self, signal: WatermarkSignal | StatusSignal) -> None:
         """Pass on what the source itself says of event time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import cloudpickle
@@ -11,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common import MAX_WATERMARK, MIN_WATERMARK, Duration, Watermark, WatermarkStrategy
+from penstock.common.time import Instant
+from penstock.common.types import Row
 from penstock.common.watermark_strategy import (
     AscendingTimestampsWatermarks,
     AssignerWithPeriodicWatermarksWrapper,
@@ -160,9 +163,28 @@ def test_wrong_settings_are_refused_at_once(call: Any, message: str) -> None:
         call()
 
 
-def test_wrong_assigner_is_refused_at_once() -> None:
-    with pytest.raises(TypeError, match="expects a TimestampAssigner or a callable"):
-        WatermarkStrategy.no_watermarks().with_timestamp_assigner("ts")  # type: ignore[arg-type]
+@pytest.mark.parametrize("wrong", ["", -1, True, 1.5, None])
+def test_wrong_assigner_is_refused_at_once(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"expects a TimestampAssigner, a callable .* or a field"):
+        WatermarkStrategy.no_watermarks().with_timestamp_assigner(wrong)
+
+
+@pytest.mark.parametrize(
+    ("record", "field", "expected"),
+    [
+        ({"ts": 7}, "ts", 7),
+        (Row(ts=7), "ts", 7),
+        ((1, 7), 1, 7),
+        ({"ts": datetime(1970, 1, 1, 0, 0, 1, 999)}, "ts", 1000),
+        ({"ts": datetime(1969, 12, 31, 23, 59, 59, 999_999)}, "ts", -1),
+        ({"ts": datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1)))}, "ts", 0),
+        ({"ts": Instant.of_epoch_milli(5)}, "ts", 5),
+        ({"ts": None}, "ts", None),
+    ],
+)
+def test_event_time_by_field(record: Any, field: Any, expected: Any) -> None:
+    strategy = pickle.loads(pickle.dumps(WatermarkStrategy.no_watermarks().with_timestamp_assigner(field)))
+    assert strategy.timestamp_assigner(record, 0) == expected
 
 
 def test_old_style_assigner() -> None:

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.common.column_block import FORMS
+from penstock.common.type_inference import from_hint
+from penstock.common.typeinfo import TypeInformation
+from penstock.connectors.column_generator import ColumnGenerator
 from penstock.connectors.data_generator import DataGenerator
 from penstock.errors import ConfigurationError
 
@@ -52,11 +56,43 @@ class DataGeneratorSource(DataGenerator):
         seed: int = 0,
     ) -> None:
         """Make `count` records, or endlessly many if it is None."""
-        limiter = RateLimiterStrategy.no_op() if rate_limiter_strategy is None else rate_limiter_strategy
-        if not isinstance(limiter, RateLimiterStrategy):
-            raise ConfigurationError(
-                f"rate_limiter_strategy must be RateLimiterStrategy.per_second(n) or .no_op(), got {limiter!r}."
-            )
+        limiter = _limiter(rate_limiter_strategy)
         if isinstance(generator_function, GeneratorFunction):
             generator_function = generator_function.map
         super().__init__(generator_function, count, limiter.records_per_second, seed)
+
+    @staticmethod
+    def of_columns(
+        function: Callable[..., Any],
+        count: int | None = None,
+        type_info: TypeInformation | type | None = None,
+        rate_limiter_strategy: RateLimiterStrategy | None = None,
+        seed: int = 0,
+        *,
+        row_format: str = "row",
+    ) -> ColumnGenerator:
+        """Make records many at a time, as columns: `function(numbers)` returns a dict of arrays, or a RecordBatch.
+
+        `numbers` is an int64 array of numpy; there must be one value for each, that depends on that number only. A
+        function of two arguments is also given random numbers (`random()`, `integers(low, high)`) of these records.
+        `type_info` declares the records: a named row, a tuple, a dataclass, or the type of single values. Without it
+        they are what `row_format` says: "row", "tuple", "dict" or "value".
+        """
+        if row_format not in FORMS:
+            raise ConfigurationError(f"row_format must be one of {', '.join(map(repr, FORMS))}, got {row_format!r}.")
+        declared = from_hint(type_info) if isinstance(type_info, type) else type_info
+        if declared is not None and not isinstance(declared, TypeInformation):
+            raise ConfigurationError(
+                f"of_columns: type_info must be a type of Types or a dataclass, got {type_info!r}."
+            )
+        rate = _limiter(rate_limiter_strategy).records_per_second
+        return ColumnGenerator(function, count, declared, row_format, rate, seed)
+
+
+def _limiter(strategy: RateLimiterStrategy | None) -> RateLimiterStrategy:
+    limiter = RateLimiterStrategy.no_op() if strategy is None else strategy
+    if not isinstance(limiter, RateLimiterStrategy):
+        raise ConfigurationError(
+            f"rate_limiter_strategy must be RateLimiterStrategy.per_second(n) or .no_op(), got {limiter!r}."
+        )
+    return limiter

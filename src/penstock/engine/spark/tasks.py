@@ -11,14 +11,14 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from penstock.checkpoint import CheckpointDirectory, Seal
-from penstock.connectors.frame_source import FrameSource, batch_to_values
+from penstock.connectors.frame_source import FrameSource, batch_to_block
 from penstock.engine.spark.local_stores import local_folder
 from penstock.engine.spark.rows_arrow import from_batch, in_batches
 from penstock.engine.spark.shipping import ShippedPlan, clock_of, forget, subtask_of
 from penstock.errors import CheckpointError
 from penstock.runtime.batch_run import frame_rows, is_due, source_rows, vertex_rows
 from penstock.runtime.report import SubtaskEntry
-from penstock.runtime.rows import ExchangeRow
+from penstock.runtime.rows import ExchangeRow, Values
 from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.subtask import Subtask
 from penstock.state.versions import SubtaskState
@@ -93,16 +93,16 @@ def run_native_sources(plan: ShippedPlan, batches: Batches) -> Batches:
 
 
 def run_frame_source(plan: ShippedPlan, vertex: int, source: FrameSource, batches: Batches) -> Batches:
-    """Level 0 for a source that Spark reads: rows of the frame become values."""
+    """Level 0 for a source that Spark reads: rows of the frame become values, or stay columns."""
     first = next(batches, None)
     if first is None:
         return  # an empty partition says nothing, also not of the watermark
     host = SparkHost(plan)
 
-    def blocks() -> Iterator[list[object]]:
+    def blocks() -> Iterator[Values]:
         table: pa.RecordBatch | None = first
         while table is not None:
-            yield batch_to_values(table, source.row_format)
+            yield batch_to_block(table, source.row_format)
             table = next(batches, None)
 
     yield from in_batches(frame_rows(host, vertex, host.partition, blocks()))

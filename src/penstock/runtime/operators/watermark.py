@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK
 from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
 from penstock.runtime.timestamps import WatermarkSource
@@ -28,6 +29,10 @@ class TimingOperator(StreamOperator):
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Emit a block with its timestamps."""
         self.watermarks.process(values, timestamps)
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Emit a block of columns with its timestamps."""
+        self.watermarks.process(block, timestamps)
 
     def end_batch(self, now_ms: int, end_of_input: bool) -> None:
         """Emit the watermark that the batch has come to."""
