@@ -3,6 +3,9 @@
 Row: ``02 op domain (1) timestamp (8, sign flipped) group (2) key namespace``. The domain comes before the group, so
 that one scan gives all timers of a subtask in order of time. The value is empty, or the pickled key where the key
 would lose its type in the row (True, 1.0).
+
+The earliest timers are held in memory, those that were set in this batch among them, and reach the store with the
+other changes: one that is set and fires within a batch never does.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import heapq
 import struct
 from collections.abc import Hashable, Iterator
+from itertools import islice
 from typing import Any
 
 from penstock.errors import StateError
@@ -26,34 +30,74 @@ _TIMER = b"\x02"
 _TIME_START = 4
 _KEY_START = 14  # row type, operator, domain, timestamp, group
 _FLIP = 2**63
-_BEFORE_ALL = -(2**63)
-_AFTER_ALL = 2**63  # no timestamp is that late
+_BEFORE_ALL = -(2**63) - 1  # no timestamp is that early
+_AFTER_ALL = 2**63  # nor that late
+_READ_AT_ONCE = 10_000
 _LABEL = "timer key"
+_WITHIN = object()  # marks entries with a namespace: nothing a user can hold is equal to it
 _pack_time = struct.Struct(">Q").pack
 _unpack_time = struct.Struct(">Q").unpack_from
 
 Timer = tuple[int, Any, bytes]
+Bucket = dict[Hashable, bytes | None]
+"""Timers of one timestamp, by slot of the key and namespace: their row in the store, None if it is not there yet."""
 
 
 class _Domain:
     """Timers of one domain.
 
-    `first` is never later than the earliest timer, and equal to its timestamp when `is_exact`. `known` are timers that
-    are certainly in the store. `inserted` are rows that came in while due timers are being given out.
+    In memory, in `buckets`, are all whose row comes before `edge`, which has the timestamp `horizon`. `times` is a heap
+    of timestamps that are or were in `buckets`; `fresh` are those with timers that the store lacks. `far` are rows
+    behind the edge, and `removed` rows before it, that the store has yet to be told of. `originals` has keys that are
+    not what their slot is. While timers of a timestamp are given out, it is `firing`.
     """
 
-    __slots__ = ("first", "inserted", "is_exact", "known", "prefix")
+    __slots__ = (
+        "buckets",
+        "edge",
+        "far",
+        "firing",
+        "fresh",
+        "horizon",
+        "is_disturbed",
+        "originals",
+        "prefix",
+        "removed",
+        "times",
+    )
 
     def __init__(self, prefix: bytes) -> None:
         self.prefix = prefix
-        self.known: set[tuple[int, Hashable, bytes]] = set()
+        self.firing = _BEFORE_ALL
         self.restart()
 
     def restart(self) -> None:
-        self.first = _BEFORE_ALL
-        self.is_exact = False
-        self.inserted: list[bytes] | None = None
-        self.known.clear()
+        """Hold nothing, and know nothing of the store."""
+        self.buckets: dict[int, Bucket] = {}
+        self.times: list[int] = []
+        self.fresh: set[int] = set()
+        self.far: dict[bytes, bytes] = {}
+        self.removed: list[bytes] = []
+        self.originals: dict[tuple[int, Hashable], Any] = {}
+        self.horizon = _BEFORE_ALL
+        self.edge = self.prefix
+        self.is_disturbed = True
+
+    def first(self) -> int | None:
+        """Return the earliest timestamp in memory."""
+        while self.times:
+            if self.buckets.get(self.times[0]):
+                return self.times[0]
+            self.buckets.pop(heapq.heappop(self.times), None)
+        return None
+
+    def bucket(self, timestamp: int) -> Bucket:
+        """Return the timers of a timestamp, to be added to."""
+        found = self.buckets.get(timestamp)
+        if found is None:
+            found = self.buckets[timestamp] = {}
+            heapq.heappush(self.times, timestamp)
+        return found
 
 
 class InternalTimers:
@@ -66,33 +110,33 @@ class InternalTimers:
         """Make the timers of the operator that `backend` belongs to."""
         self._backend = backend
         self._domains = tuple(_Domain(_TIMER + backend.operator + bytes([domain])) for domain in (EVENT, PROCESSING))
+        self._last_namespace = VOID_NAMESPACE, encode_key(VOID_NAMESPACE)
         backend.attach(self)
 
     def register(self, domain: int, timestamp: int, namespace: bytes = VOID_NAMESPACE) -> None:
         """Set a timer for the current key; setting it again changes nothing."""
-        timers = self._domains[domain]
-        timer = (timestamp, self._backend.key_slot, namespace)
-        if timer in timers.known:
-            return
-        row = self._row(timers, timestamp, namespace)
-        timers.known.add(timer)
-        self._backend.cached += 1
-        store = self._backend.store
-        if store.get(row) is None:
-            key = self._backend.current_key()
-            store.put(row, b"" if keeps_type(key) else dump_value(key, _LABEL))
-            if timestamp < timers.first:
-                timers.first = timestamp
-            if timers.inserted is not None:
-                heapq.heappush(timers.inserted, row)
+        timers, slot = self._domains[domain], self._backend.key_slot
+        entry = (_WITHIN, slot, namespace) if namespace else slot
+        bucket = timers.buckets.get(timestamp)
+        if bucket is None or entry not in bucket:
+            self._add(timers, timestamp, entry)
 
     def delete(self, domain: int, timestamp: int, namespace: bytes = VOID_NAMESPACE) -> None:
         """Remove a timer of the current key; an absent one is fine."""
-        timers = self._domains[domain]
-        row = self._row(timers, timestamp, namespace)
-        timers.known.discard((timestamp, self._backend.key_slot, namespace))
-        if self._backend.store.delete(row) and timestamp == timers.first:
-            timers.is_exact = False
+        self._backend.check_key(_LABEL)
+        timers, slot = self._domains[domain], self._backend.key_slot
+        entry = (_WITHIN, slot, namespace) if namespace else slot
+        if self._is_near(timers, timestamp, entry):
+            bucket = timers.buckets.get(timestamp, {})
+            if entry in bucket:
+                self._take(timers, timestamp, bucket, entry)
+                if not bucket:
+                    del timers.buckets[timestamp]
+            return
+        row = self._row(timers, timestamp, entry)
+        if timers.far.pop(row, None) is not None:
+            self._backend.cached -= 1
+        self._backend.store.delete(row)
 
     def pop_due(self, domain: int, up_to: int) -> Iterator[Timer]:
         """Take out and give, in order, the timers up to a timestamp: (timestamp, key, namespace).
@@ -101,71 +145,159 @@ class InternalTimers:
         come by key group and key.
         """
         timers = self._domains[domain]
-        if up_to < timers.first:
-            return iter(())
-        return self._give_due(timers, up_to)
+        if timers.firing != _BEFORE_ALL:
+            raise StateError("Due timers are being given out already: finish that before asking again.")
+        earliest = self._first(timers)
+        return iter(()) if earliest is None or earliest > up_to else self._give_due(timers, up_to)
 
     def next_timestamp(self, domain: int) -> int | None:
         """Return the earliest timestamp, or None when there is no timer."""
-        timers = self._domains[domain]
-        if not timers.is_exact:
-            self._find_first(timers)
-        return None if timers.first == _AFTER_ALL else timers.first
+        return self._first(self._domains[domain])
 
     def count(self, domain: int) -> int:
         """Return the number of timers, by going over them."""
-        return sum(1 for _ in self._backend.store.scan(self._domains[domain].prefix))
+        timers = self._domains[domain]
+        self._write(timers)
+        return sum(1 for _ in self._backend.store.scan(timers.prefix))
 
     def bind(self) -> None:
         """Start on the store the backend was bound to."""
+        self.forget()
+
+    def write(self) -> None:
+        """Tell the store of timers that were set, and of those that are gone."""
+        for timers in self._domains:
+            self._write(timers)
+
+    def forget(self) -> None:
+        """Drop what is in memory."""
         for timers in self._domains:
             timers.restart()
 
-    def write(self) -> None:
-        """Timers are in the store from the start: nothing is left to write."""
-
-    def forget(self) -> None:
-        """Drop what is remembered of the rows; they stay."""
-        for timers in self._domains:
-            timers.known.clear()
-
-    def _row(self, timers: _Domain, timestamp: int, namespace: bytes) -> bytes:
+    def _add(self, timers: _Domain, timestamp: int, entry: Hashable) -> None:
         self._backend.check_key(_LABEL)
-        group, code = self._backend.encoded(self._backend.key_slot)
-        return timers.prefix + time_to_bytes(timestamp) + group + code + encode_key(namespace)
+        key, slot = self._backend.current_key(), self._backend.key_slot
+        if not self._is_near(timers, timestamp, entry):
+            row = self._row(timers, timestamp, entry)
+            if row not in timers.far:
+                timers.far[row] = _value_of(key)
+                self._backend.cached += 1
+            return
+        bucket = timers.bucket(timestamp)
+        if entry in bucket:
+            return
+        bucket[entry] = None
+        timers.fresh.add(timestamp)
+        if key is not slot:
+            timers.originals[timestamp, entry] = key
+        if timestamp <= timers.firing:
+            timers.is_disturbed = True
+        self._backend.cached += 1
+
+    def _is_near(self, timers: _Domain, timestamp: int, entry: Hashable) -> bool:
+        """Tell whether a timer belongs in memory, if there is one."""
+        if timers.horizon == _BEFORE_ALL:
+            self._read_ahead(timers)
+        time_to_bytes(timestamp)  # refuses what is no time
+        if timestamp != timers.horizon:
+            return timestamp < timers.horizon
+        return self._row(timers, timestamp, entry) < timers.edge
+
+    def _row(self, timers: _Domain, timestamp: int, entry: Hashable) -> bytes:
+        return timers.prefix + time_to_bytes(timestamp) + self._tail(entry)
+
+    def _tail(self, entry: Hashable) -> bytes:
+        slot, namespace = _parts_of(entry)
+        last, code = self._last_namespace
+        if namespace != last:
+            code = encode_key(namespace)
+            self._last_namespace = namespace, code
+        group, key = self._backend.encoded(slot)
+        return group + key + code
+
+    def _first(self, timers: _Domain) -> int | None:
+        found = timers.first()
+        while found is None and timers.horizon != _AFTER_ALL:
+            self._read_ahead(timers)
+            found = timers.first()
+        return found
 
     def _give_due(self, timers: _Domain, up_to: int) -> Iterator[Timer]:
-        if timers.inserted is not None:
-            raise StateError("Due timers are being given out already: finish that before asking again.")
-        timers.inserted = []
-        timers.is_exact = False
         try:
-            yield from self._take_rows(timers, timers.inserted, _end_of(timers.prefix, up_to))
-            self._find_first(timers)
+            while (timestamp := self._first(timers)) is not None and timestamp <= up_to:
+                timers.firing, timers.is_disturbed = timestamp, False
+                bucket = timers.buckets[timestamp]
+                for entry in self._ordered(bucket):
+                    if entry in bucket:  # it may have been deleted meanwhile
+                        yield self._take(timers, timestamp, bucket, entry)
+                        if timers.is_disturbed:
+                            break
         finally:
-            timers.inserted = None
+            timers.firing = _BEFORE_ALL
 
-    def _take_rows(self, timers: _Domain, inserted: list[bytes], end: bytes | None) -> Iterator[Timer]:
+    def _ordered(self, bucket: Bucket) -> list[Hashable]:
+        return sorted(bucket, key=self._tail) if len(bucket) > 1 else list(bucket)
+
+    def _take(self, timers: _Domain, timestamp: int, bucket: Bucket, entry: Hashable) -> Timer:
+        row = bucket.pop(entry)
+        if row is None:
+            self._backend.cached -= 1
+        else:
+            timers.removed.append(row)
+        slot, namespace = _parts_of(entry)
+        key = timers.originals.pop((timestamp, entry), slot) if timers.originals else slot
+        return timestamp, key, namespace
+
+    def _read_ahead(self, timers: _Domain) -> None:
+        """Bring the next timers into memory."""
+        self._write(timers)
+        timers.horizon, edge = _AFTER_ALL, timers.edge
+        rows = self._backend.store.range(edge, prefix_end(timers.prefix))
+        for row, value in islice(rows, _READ_AT_ONCE):
+            self._remember(timers, row, value)
+        behind = next(rows, None)
+        if behind is not None:
+            timers.horizon, timers.edge = _time_in(behind[0]), behind[0]
+
+    def _remember(self, timers: _Domain, row: bytes, value: bytes) -> None:
+        key, end = read_key(row, _KEY_START)
+        namespace, _ = read_key(row, end)
+        if value:
+            key = load_value(value, _LABEL)
+        slot, timestamp = slot_of(key), _time_in(row)
+        entry = (_WITHIN, slot, namespace) if namespace else slot
+        timers.bucket(timestamp)[entry] = row
+        if key is not slot:
+            timers.originals[timestamp, entry] = key
+        self._backend.cached += 1
+
+    def _write(self, timers: _Domain) -> None:
         store = self._backend.store
-        rows = store.range(timers.prefix, end)
-        ahead = next(rows, None)
-        while True:
-            if _is_next(inserted, ahead, end):
-                row = heapq.heappop(inserted)
-                value = store.get(row)
-            elif ahead is not None:
-                row, value = ahead
-                ahead = next(rows, None)
-            else:
-                return
-            # What the scan read ahead may be deleted by now, and a row may come both inserted and from the scan.
-            if value is not None and store.delete(row):
-                yield _read_timer(timers, row, value)
+        for row in timers.removed:
+            store.delete(row)
+        self._backend.cached -= len(timers.removed) + len(timers.far)
+        timers.removed.clear()
+        rows, timers.far = timers.far, {}
+        for timestamp in timers.fresh:
+            bucket = timers.buckets.get(timestamp, {})
+            for entry in [entry for entry, row in bucket.items() if row is None]:
+                key = timers.originals.get((timestamp, entry), _parts_of(entry)[0])
+                bucket[entry] = row = self._row(timers, timestamp, entry)
+                rows[row] = _value_of(key)
+        timers.fresh.clear()
+        for row in sorted(rows):
+            store.put(row, rows[row])
 
-    def _find_first(self, timers: _Domain) -> None:
-        row, _ = next(self._backend.store.scan(timers.prefix), (None, b""))
-        timers.first = _AFTER_ALL if row is None else _time_in(row)
-        timers.is_exact = True
+
+def _parts_of(entry: Hashable) -> tuple[Hashable, bytes]:
+    """Return slot and namespace of an entry."""
+    if type(entry) is tuple and entry and entry[0] is _WITHIN:
+        return entry[1], entry[2]
+    return entry, VOID_NAMESPACE
+
+
+def _value_of(key: Any) -> bytes:
+    return b"" if keeps_type(key) else dump_value(key, _LABEL)
 
 
 def time_to_bytes(timestamp: int) -> bytes:
@@ -182,28 +314,6 @@ def time_from_bytes(data: bytes) -> int:
     return time - _FLIP
 
 
-def _is_next(inserted: list[bytes], ahead: tuple[bytes, bytes] | None, end: bytes | None) -> bool:
-    if not inserted or (end is not None and inserted[0] >= end):
-        return False
-    return ahead is None or inserted[0] <= ahead[0]
-
-
 def _time_in(row: bytes) -> int:
     time: int = _unpack_time(row, _TIME_START)[0]
     return time - _FLIP
-
-
-def _end_of(prefix: bytes, up_to: int) -> bytes | None:
-    last = up_to + _FLIP + 1
-    return prefix + _pack_time(last) if last < 2**64 else prefix_end(prefix)
-
-
-def _read_timer(timers: _Domain, row: bytes, value: bytes) -> Timer:
-    key, end = read_key(row, _KEY_START)
-    namespace, _ = read_key(row, end)
-    if value:
-        key = load_value(value, _LABEL)
-    time = _time_in(row)
-    if timers.known:
-        timers.known.discard((time, slot_of(key), namespace))
-    return time, key, namespace

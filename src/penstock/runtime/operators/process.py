@@ -163,20 +163,17 @@ class KeyedProcessOperator(TimedOperator, ProcessOperator):
         for timestamp, key, _ in due:
             backend.set_key(key)
             self._ctx.set_timer(domain, timestamp)
-            self._fire_one(domain, timestamp, key)
+            # As in Flink, what a processing-time timer emits has no event timestamp.
+            self._collector.timestamp = timestamp if domain == EVENT else None
+            if self._on_timer is None:
+                continue
+            try:
+                results = self._on_timer(timestamp, self._ctx)
+                if results is not None:
+                    self._collector.take(checked_results(results, "on_timer"))
+            except Exception as error:
+                self._collector.discard()
+                during = f"in the {_DOMAINS[domain].name.lower()} timer of key {key!r} at {timestamp}"
+                raise self.failure(error, during) from None
         self._ctx.set_timer(domain, None)
         self._collector.flush()
-
-    def _fire_one(self, domain: int, timestamp: int, key: Any) -> None:
-        # As in Flink, what a processing-time timer emits has no event timestamp.
-        self._collector.timestamp = timestamp if domain == EVENT else None
-        if self._on_timer is None:
-            return
-        try:
-            results = self._on_timer(timestamp, self._ctx)
-            if results is not None:
-                self._collector.take(checked_results(results, "on_timer"))
-        except Exception as error:
-            self._collector.discard()
-            during = f"in the {_DOMAINS[domain].name.lower()} timer of key {key!r} at {timestamp}"
-            raise self.failure(error, during) from None
