@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import inspect
 import json
 import sys
 import time
@@ -103,7 +104,7 @@ class Stopwatch:
                 result = function(*arguments, **options)
             finally:
                 self.leave()
-            return self._walked(name, result) if isinstance(result, Iterator) else result
+            return self._walked(name, result) if inspect.isgenerator(result) else result
 
         return call
 

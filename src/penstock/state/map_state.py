@@ -7,6 +7,7 @@ the length (4) and the bytes of the key come before; a key of a declared type th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.state.keys import decode_key, keeps_type
@@ -69,7 +70,7 @@ class CachedMap:
         self.changed.add(entry)
 
     def in_order(self) -> list[Hashable]:
-        """Return the entries that are present, ordered by encoded map key."""
+        """Return the entries that are present, ordered by encoded map key; the list is never changed."""
         if self.order is None:
             present = [entry for entry, pair in self.pairs.items() if pair is not None]
             self.order = sorted(present, key=self.code)
@@ -100,13 +101,21 @@ class KeyedMapState:
 
     def get(self, key: Any) -> Any:
         """Return the value of a map key, or None."""
-        pair = self._pair(key)
+        # Same as _pair: this and put() are the hottest calls, so they are spared a further one.
+        found = self._maps.get(self._backend.slot) or self._current()
+        entry = key if type(key) in PLAIN_TYPES else slot_of(key)
+        pair = found.pairs[entry] if entry in found.pairs else self._read(found, entry)
         return None if pair is None else pair[1]
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a map key."""
-        self._current().set(key if type(key) in PLAIN_TYPES else slot_of(key), (key, value))
-        self._backend.cached += 1
+        found = self._maps.get(self._backend.slot) or self._current()
+        entry = key if type(key) in PLAIN_TYPES else slot_of(key)
+        if found.pairs.get(entry) is None:
+            found.order = None
+            self._backend.cached += 1
+        found.pairs[entry] = (key, value)
+        found.changed.add(entry)
 
     def put_all(self, dict_value: Mapping[Any, Any] | Iterable[Pair]) -> None:
         """Set several entries."""
@@ -126,15 +135,15 @@ class KeyedMapState:
     def items(self) -> Iterator[Pair]:
         """Iterate over pairs of map key and value."""
         found = self._complete()
-        return _walk(found, list(found.in_order()))
+        return _walk(found, found.in_order())
 
     def keys(self) -> Iterator[Any]:
         """Iterate over map keys."""
-        return (key for key, _ in self.items())
+        return map(itemgetter(0), self.items())
 
     def values(self) -> Iterator[Any]:
         """Iterate over values."""
-        return (value for _, value in self.items())
+        return map(itemgetter(1), self.items())
 
     def is_empty(self) -> bool:
         """Tell whether the map of the current key has no entry."""
@@ -194,10 +203,14 @@ class KeyedMapState:
         return found
 
     def _pair(self, key: Any) -> Entry | None:
-        found = self._current()
+        found = self._maps.get(self._backend.slot) or self._current()
         entry = key if type(key) in PLAIN_TYPES else slot_of(key)
-        if entry in found.pairs or found.is_complete:
-            return found.pairs.get(entry)
+        return found.pairs[entry] if entry in found.pairs else self._read(found, entry)
+
+    def _read(self, found: CachedMap, entry: Hashable) -> Entry | None:
+        """Return an entry that is not cached."""
+        if found.is_complete:
+            return None
         data = self._backend.store.get(self._backend.row(found.slot, self.name) + found.code(entry))
         pair = None if data is None else self._remember(found, entry, data)
         found.pairs[entry] = pair
@@ -283,8 +296,8 @@ def joined_entry(original: bytes, data: bytes) -> bytes:
     return _KEY_FOLLOWS + len(original).to_bytes(4, "big") + original + data
 
 
-def _walk(found: CachedMap, entries: list[Hashable]) -> Iterator[Pair]:
+def _walk(found: CachedMap, entries: list[Hashable]) -> Iterator[Any]:
     for entry in entries:
         pair = found.pairs.get(entry)
         if pair is not None:
-            yield pair[0], pair[1]
+            yield pair

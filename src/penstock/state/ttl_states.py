@@ -179,16 +179,22 @@ class ExpiringMapState(KeyedMapState):
         self._life = life
         self._clock = clock
 
+    def get(self, key: Any) -> Any:
+        """Return the value of a map key, or None."""
+        held = self._pair(key)
+        return None if held is None else held[1]
+
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a map key."""
         entry = key if type(key) in PLAIN_TYPES else slot_of(key)
-        self._current().set(entry, (key, value, self._clock()))
-        self._backend.cached += 1
+        found = self._current()
+        self._backend.cached += entry not in found.pairs
+        found.set(entry, (key, value, self._clock()))
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """Iterate over pairs of map key and value."""
         found = self._complete()
-        return self._walk(found, list(found.in_order()))
+        return self._walk(found, found.in_order())
 
     def is_empty(self) -> bool:
         """Tell whether the map of the current key has no entry; expired ones count if they may be returned."""
