@@ -15,6 +15,7 @@ VOCABULARY = {
         "checkpointed_function",
         "checkpointing_mode",
         "execution_mode",
+        "expressions",
         "externalized_checkpoint_retention",
         "functions",
         "join_functions",

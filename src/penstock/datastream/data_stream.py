@@ -26,6 +26,8 @@ from penstock.datastream.arguments import (
     unusable_sink,
 )
 from penstock.datastream.closeable_iterator import CloseableIterator
+from penstock.datastream.expression_types import check_fields, expression_type
+from penstock.datastream.expressions import Expression, col, named_expressions
 from penstock.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -38,7 +40,7 @@ from penstock.datastream.functions import (
 )
 from penstock.datastream.node_handle import NAME_PREFIX, DataStreamSink, NodeHandle
 from penstock.datastream.output_tag import OutputTag
-from penstock.datastream.selectors import Field, Projection, check_field, make_key_selector
+from penstock.datastream.selectors import Field, check_field, make_key_selector
 from penstock.errors import GraphError
 from penstock.graph.nodes import Chaining, Edge, Exchange, Partitioning, Role
 
@@ -176,8 +178,11 @@ class DataStream(NodeHandle):
         declared = check_type("flat_map", "output_type", output_type)
         return self._then("Flat Map", operators.FlatMapOperator(func, self.is_keyed), declared)
 
-    def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
-        """Keep the elements for which the function is true."""
+    def filter(self, func: Callable[[Any], bool] | FilterFunction | Expression) -> DataStream:
+        """Keep the elements for which the function, or an expression such as `col("price") > 100`, is true."""
+        if isinstance(func, Expression):
+            check_fields("filter", func, self.output_type)
+            return self._then("Filter", operators.ExpressionFilterOperator(func), self.output_type)
         check_function("filter", func, FilterFunction)
         return self._then("Filter", operators.FilterOperator(func, self.is_keyed), self.output_type)
 
@@ -194,8 +199,20 @@ class DataStream(NodeHandle):
             raise GraphError("project: give at least one field.")
         fields = tuple([check_field("project", index) for index in field_indexes])
         return self._then(
-            "Projection", operators.MapOperator(Projection(fields), False), projected_type(self.output_type, fields)
+            "Projection",
+            operators.SelectOperator(tuple(map(col, fields)), None),
+            projected_type(self.output_type, fields),
         )
+
+    def select(self, *expressions: Expression | str) -> DataStream:
+        """Make Rows of some fields and of what is computed from fields: `select("a", (col("b") * 2).alias("c"))`."""
+        chosen, names = named_expressions("select", expressions)
+        for expression in chosen:
+            check_fields("select", expression, self.output_type)
+        types = [expression_type(expression, self.output_type) for expression in chosen]
+        known = [each for each in types if each is not None]
+        declared = Types.ROW_NAMED(list(names), known) if len(known) == len(types) else None
+        return self._then("Select", operators.SelectOperator(chosen, names), declared)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Give elements event times and the stream watermarks."""

@@ -21,7 +21,6 @@ __all__ = [
     "Field",
     "FieldSelector",
     "KeyAndValue",
-    "Projection",
     "check_field",
     "make_key_selector",
     "only_key",
@@ -122,17 +121,6 @@ def make_key_selector(selector: Any, method: str = "key_by") -> Callable[[Any], 
 def only_key(record: Any) -> int:
     """The one key of all records of a stream that is not keyed."""
     return 0
-
-
-@dataclasses.dataclass(frozen=True)
-class Projection:
-    """Keeps some fields of a record, as a tuple in the order asked for."""
-
-    fields: tuple[Field, ...]
-
-    def __call__(self, record: Any) -> tuple[Any, ...]:
-        """Return the chosen fields."""
-        return tuple([read_field(record, field) for field in self.fields])
 
 
 @dataclasses.dataclass(frozen=True)

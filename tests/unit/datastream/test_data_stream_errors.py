@@ -9,6 +9,7 @@ import pytest
 
 from penstock.common.typeinfo import Types
 from penstock.datastream.data_stream import DataStream
+from penstock.datastream.expressions import col
 from penstock.datastream.functions import FilterFunction, KeyedProcessFunction, MapFunction, ProcessFunction
 from penstock.datastream.output_tag import OutputTag
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -38,6 +39,10 @@ class PassOn(ProcessFunction):
 class PassOnKeyed(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Any:
         yield value
+
+
+def typed(stream: DataStream) -> DataStream:
+    return stream.map(str, Types.ROW_NAMED(["a"], [Types.INT()]))
 
 
 class Builder:
@@ -78,6 +83,22 @@ MISTAKES: list[tuple[Callable[[Any], Any], str]] = [
     (lambda s: s.key_by(str, int), "key_by: key_type is of unknown type"),
     (lambda s: s.partition_custom(3, str), "partition_custom: expected a Partitioner or a callable"),
     (lambda s: s.partition_custom(max, 2.5), "partition_custom: expected a callable"),
+    (lambda s: s.select(), "select: give at least one field or expression"),
+    (lambda s: s.select(1), r"select: expected field names or expressions such as col\('a'\) \+ 1, got 1"),
+    (lambda s: s.select(col("a") + 1), r"select: \(col\('a'\) \+ 1\) has no name; give it one with .alias"),
+    (lambda s: s.select(col(0)), r"select: col\(0\) has no name"),
+    (lambda s: s.select("a", col("b").alias("a")), "select: 'a' is named twice"),
+    (lambda s: typed(s).select("b"), r"select: no field 'b' in ROW\(a: INT\)"),
+    (lambda s: typed(s).filter((col("a") > 1) & ~col("b")), r"filter: no field 'b' in ROW\(a: INT\)"),
+    (
+        lambda s: s.filter(col("a") > 1 and col("b") > 1),
+        "combine conditions with &, | and ~ instead of and",
+    ),
+    (lambda s: s.filter(1 < col("a") < 3), r"write between\(low, high\)"),
+    (lambda s: s.filter(col("a") == [1]), r"lit: a constant of an expression is a number.* got \[1\] of type list"),
+    (lambda s: s.filter(col("")), "col: a field is a name or a position from 0, got ''"),
+    (lambda s: s.filter(col(True)), "col: a field is a name"),
+    (lambda s: s.select(col("a").alias("")), "alias: expected a name, got ''"),
     (lambda s: s.project(), "project: give at least one field"),
     (lambda s: s.project(-1), "project: a field"),
     (lambda s: s.project(0), "project: only tuples and Rows have fields"),

@@ -16,6 +16,7 @@ from penstock.connectors.function_sink import FunctionSink
 from penstock.connectors.sink import Sink, SinkContext, SinkWriter
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
 from penstock.datastream.data_stream import DataStream, KeyedStream
+from penstock.datastream.expressions import col, lit
 from penstock.datastream.functions import KeyedProcessFunction, Partitioner, ProcessFunction, SinkFunction
 from penstock.datastream.output_tag import OutputTag
 from penstock.datastream.slot_sharing_group import SlotSharingGroup
@@ -215,11 +216,32 @@ def test_types_follow_the_stream(numbers: DataStream) -> None:
     assert numbers.map(str).get_type() == Types.PICKLED_BYTE_ARRAY()
 
 
+def test_selections_know_their_type_as_far_as_it_is_declared(env: StreamExecutionEnvironment) -> None:
+    declared = Types.ROW_NAMED(["a", "b", "c"], [Types.STRING(), Types.INT(), Types.FLOAT()])
+    typed = env.from_collection([Row(a="x", b=1, c=2.0)], declared)
+    assert typed.filter(col("b") > 1).get_type() == declared
+    selected = typed.select(
+        "a",
+        col("b").alias("n"),
+        (col("b") + 1).alias("d"),
+        (col("b") * col("c")).alias("e"),
+        (col("b") / 2).alias("f"),
+        col("a").is_null().alias("g"),
+        lit("k").alias("h"),
+    )
+    assert selected.get_type() == Types.ROW_NAMED(
+        ["a", "n", "d", "e", "f", "g", "h"],
+        [Types.STRING(), Types.INT(), Types.LONG(), Types.DOUBLE(), Types.DOUBLE(), Types.BOOLEAN(), Types.STRING()],
+    )
+    assert typed.select("a", (col("a") + "x").alias("b")).get_type() == Types.PICKLED_BYTE_ARRAY()
+    assert env.from_collection([{"a": 1}]).select("a").get_type() == Types.PICKLED_BYTE_ARRAY()
+
+
 def test_projection_knows_its_type(env: StreamExecutionEnvironment) -> None:
     typed = env.from_collection([("a", 1, 2.0)], Types.TUPLE([Types.STRING(), Types.INT(), Types.DOUBLE()]))
     projected = typed.project(2, 0)
     assert projected.get_type() == Types.TUPLE([Types.DOUBLE(), Types.STRING()])
-    assert node_of(projected).operator.function(("a", 1, 2.0)) == (2.0, "a")
+    assert repr(node_of(projected).operator.expressions) == "(col(2), col(0))"
     assert env.from_collection([("a", 1)]).project(1).get_type() == Types.PICKLED_BYTE_ARRAY()
 
 

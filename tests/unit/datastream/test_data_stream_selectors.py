@@ -11,7 +11,7 @@ import pytest
 
 from penstock.common.types import Row, RowKind
 from penstock.datastream.functions import KeySelector
-from penstock.datastream.selectors import KeyAndValue, Projection, make_key_selector, read_field, replace_field
+from penstock.datastream.selectors import KeyAndValue, make_key_selector, read_field, replace_field
 from penstock.errors import GraphError
 
 Pair = namedtuple("Pair", ["name", "count"])
@@ -120,6 +120,5 @@ def test_a_class_in_place_of_an_instance_is_refused() -> None:
         make_key_selector(FirstLetter)
 
 
-def test_projection_and_key_with_value() -> None:
-    assert Projection((2, 0))(("a", "b", "c")) == ("c", "a")
+def test_key_with_value() -> None:
     assert KeyAndValue(make_key_selector(0))(("a", 1)) == Row("a", ("a", 1))

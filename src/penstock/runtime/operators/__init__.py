@@ -10,6 +10,7 @@ from penstock.runtime.operators.co_functions import (
     CoProcessOperator,
     KeyedCoProcessOperator,
 )
+from penstock.runtime.operators.expressions import ExpressionFilterOperator, SelectOperator
 from penstock.runtime.operators.interval_join import IntervalJoinOperator
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.partitioned_source import PartitionedSourceOperator, create_source_operator
@@ -29,6 +30,7 @@ __all__ = [
     "CoMapOperator",
     "CoProcessOperator",
     "DriverSinkOperator",
+    "ExpressionFilterOperator",
     "FilterOperator",
     "FlatMapOperator",
     "IntervalJoinOperator",
@@ -40,6 +42,7 @@ __all__ = [
     "PartitionedSourceOperator",
     "ProcessOperator",
     "ReduceOperator",
+    "SelectOperator",
     "SinkOperator",
     "SourceOperator",
     "StreamOperator",
