@@ -6,6 +6,7 @@ import codecs
 from abc import ABC, abstractmethod
 from typing import Any
 
+from penstock.common.column_block import ColumnBlock
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row
 
@@ -38,6 +39,10 @@ class DeserializationSchema(ABC):
     def deserialize_many(self, messages: list[bytes]) -> list[Any]:
         """Return the values of many messages, in order; to be written anew where that is quicker than one by one."""
         return [self.deserialize(message) for message in messages]
+
+    def deserialize_columns(self, messages: list[bytes]) -> ColumnBlock | None:
+        """Return the values of many messages as columns, one record for each; None where only objects will do."""
+        return None
 
     @abstractmethod
     def get_produced_type(self) -> TypeInformation:

@@ -10,6 +10,8 @@ from itertools import repeat
 from operator import is_
 from typing import Any
 
+import numpy as np
+
 from penstock.common.serialization import DeserializationSchema
 from penstock.common.typeinfo import TypeInformation
 from penstock.connectors.kafka_client import partition_name
@@ -108,14 +110,23 @@ class Decoder:
             raw = [message.value() for message in messages]
             if None not in raw:
                 yield Counted(BYTES_IN, sum(map(len, raw)))
-                try:
-                    values = self._values.deserialize_many(raw)
-                except Exception:  # one by one shows which, and what is to become of it
-                    values = None
-                if values is not None and len(values) == len(messages) and not any(map(is_, values, repeat(None))):
-                    yield values, _timestamps(messages)
+                chunk = self._all_at_once(self._values, raw, messages)
+                if chunk is not None:
+                    yield chunk
                     return
         yield from self._one_by_one(messages, is_counted=self._values is not None and None not in raw)
+
+    def _all_at_once(self, schema: DeserializationSchema, raw: list[bytes], messages: list[Any]) -> Chunk | None:
+        try:
+            stamps = _timestamps(messages)
+            columns = schema.deserialize_columns(raw) if None not in stamps else None
+            if columns is not None and len(columns) == len(messages):
+                return columns, np.array(stamps, np.int64)
+            values = schema.deserialize_many(raw)
+        except Exception:  # one by one shows which, and what is to become of it
+            return None
+        is_complete = len(values) == len(messages) and not any(map(is_, values, repeat(None)))
+        return (values, stamps) if is_complete else None
 
     def _one_by_one(self, messages: list[Any], *, is_counted: bool) -> Iterator[PartitionItem]:
         values: list[Any] = []

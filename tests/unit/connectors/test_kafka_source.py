@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Types, WatermarkStrategy
+from penstock.common import Row, Types, WatermarkStrategy
+from penstock.common.column_block import ColumnBlock
 from penstock.common.serialization import ByteArraySchema, DeserializationSchema, SimpleStringSchema
 from penstock.connectors.kafka_client import KafkaAccess, partition_name, topic_and_number
 from penstock.connectors.kafka_decoding import BadRecords, Decoder, KafkaRecord, KafkaRecordDeserializationSchema
@@ -22,6 +23,7 @@ from penstock.datastream.connectors.kafka import (
     KafkaSourceBuilder,
     KafkaTopicPartition,
 )
+from penstock.datastream.formats.json import JsonRowDeserializationSchema
 from penstock.errors import ConfigurationError
 
 EARLIEST = KafkaOffsetsInitializer.earliest()
@@ -231,6 +233,15 @@ def test_values_come_with_timestamps_and_bytes_are_counted() -> None:
     assert got == [Counted("bytes_in", 3), ([b"ab", b"c"], [7, 8])]
     assert decoded(ByteArraySchema(), BadRecords(), Message(0, b"a", (0, -1)))[1] == ([b"a"], [None])
     assert decoded(ByteArraySchema(), BadRecords()) == []
+
+
+def test_json_stays_the_columns_it_is_parsed_to() -> None:
+    schema = JsonRowDeserializationSchema.builder().type_info(Types.ROW_NAMED(["n"], [Types.LONG()])).build()
+    messages = [Message(0, b'{"n":1}', (1, 7)), Message(1, b'{"n":2}', (1, 8))]
+    _, (block, stamps) = decoded(schema, BadRecords(), *messages)
+    assert isinstance(block, ColumnBlock) and block.values() == [Row(n=1), Row(n=2)] and stamps.tolist() == [7, 8]
+    assert decoded(schema, BadRecords(), *messages, Message(2, b'{"n":3}', (0, -1)))[1][1] == [7, 8, None]
+    assert decoded(schema, BadRecords(False), *messages, Message(2, b"n"))[-1][0] == [Row(n=1), Row(n=2)]
 
 
 def test_records_without_a_value_and_values_left_out() -> None:

@@ -133,6 +133,8 @@ def test_many_at_once_give_what_one_by_one_gives(messages: list[bytes]) -> None:
 
     expected = outcome(lambda: [schema.deserialize(message) for message in messages])
     assert outcome(lambda: schema.deserialize_many(messages)) == expected
+    columns = schema.deserialize_columns(messages)
+    assert columns is None or repr(columns.values()) == expected
 
 
 @pytest.mark.parametrize("broken", [b'{"name":"\xff"}', b'{"undeclared":"\xff"}', b'{"\xff":1}'])
@@ -150,6 +152,17 @@ def test_columns_are_parsed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = [json.dumps({"n": n, "x": n / 2, "name": f"é{n}", "ok": n > 2}).encode() for n in range(5)]
     got = schema.deserialize_many(messages)
     assert got == [Row(n=n, x=n / 2, name=f"é{n}", ok=n > 2, big=None) for n in range(5)]
+    columns = schema.deserialize_columns(messages)
+    assert columns is not None and columns.values() == got
+
+
+def test_columns_are_not_asked_of_a_class_that_reads_in_its_own_way() -> None:
+    class Upper(JsonRowDeserializationSchema):
+        def deserialize(self, message: bytes) -> Any:
+            return super().deserialize(message.upper())
+
+    schema = Upper(Types.ROW_NAMED(["A"], [Types.STRING()]))
+    assert schema.deserialize_columns([b'{"a":"x"}', b'{"a":"x"}']) is None
 
 
 def test_schemas_travel(monkeypatch: pytest.MonkeyPatch) -> None:

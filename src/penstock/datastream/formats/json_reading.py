@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json
 
+from penstock.common.column_block import ColumnBlock
 from penstock.common.composite_types import RowTypeInfo
 from penstock.common.serialization import DeserializationSchema
 from penstock.common.typeinfo import TypeInformation, Types
@@ -95,18 +96,23 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
     def deserialize_many(self, messages: list[bytes]) -> list[Any]:
         """Return rows; whole columns are parsed at once where the types allow it."""
-        if self._schema is not None and len(messages) > 1:
-            # One object in each message, so that rows and messages cannot be mixed up.
-            joined = b"\n".join(messages)
-            if joined.count(b"\n") == len(messages) - 1 and all(
-                each[:1] == b"{" and each[-1:] == b"}" for each in messages
-            ):
-                rows = self._parsed_at_once(joined, len(messages))
-                if rows is not None:
-                    return rows
-        return [self.deserialize(message) for message in messages]
+        columns = self._parsed_at_once(messages)
+        return [self.deserialize(message) for message in messages] if columns is None else columns.values()
 
-    def _parsed_at_once(self, joined: bytes, count: int) -> list[Any] | None:
+    def deserialize_columns(self, messages: list[bytes]) -> ColumnBlock | None:
+        """Return rows as the columns they are parsed to."""
+        # A class derived from this one may read messages in another way.
+        return self._parsed_at_once(messages) if type(self) is JsonRowDeserializationSchema else None
+
+    def _parsed_at_once(self, messages: list[bytes]) -> ColumnBlock | None:
+        if self._schema is None or len(messages) < 2:
+            return None
+        # One object in each message, so that rows and messages cannot be mixed up.
+        joined = b"\n".join(messages)
+        if joined.count(b"\n") != len(messages) - 1 or not all(
+            each[:1] == b"{" and each[-1:] == b"}" for each in messages
+        ):
+            return None
         try:
             joined.decode()  # Arrow looks only at the fields that it keeps, and tells too late
             table = pyarrow.json.read_json(
@@ -116,11 +122,9 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             )
         except (pa.ArrowInvalid, UnicodeDecodeError):
             return None  # one by one tells which, and can do more
-        if table.num_rows != count:
+        if table.num_rows != len(messages):
             return None
-        names = self._names
-        columns = [table.column(name).to_pylist() for name in names]
-        return [Row.of_fields(names, list(values)) for values in zip(*columns, strict=True)]
+        return ColumnBlock(table.select(self._names).combine_chunks().to_batches()[0], "row")
 
     def get_produced_type(self) -> TypeInformation:
         """Return the declared type."""
