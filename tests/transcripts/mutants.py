@@ -116,8 +116,8 @@ class TimersStay(KeyedProcessOperator, Mutant):
     replaces = KeyedProcessOperator
 
     def open(self) -> None:
-        super().open()
         self.context.timers = Unerased(self.context.timers)  # type: ignore[assignment]
+        super().open()
 
 
 class TimersAtTheEnd(KeyedProcessOperator, Mutant):
