@@ -1,6 +1,7 @@
 # Every target sets up what it needs; the first run takes a few minutes, later ones start at once.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark fmt lint types check bench bench-growth bench-page kill versions clean
+.PHONY: help demo test test-fast test-spark fmt lint types check kill versions clean
+.PHONY: bench bench-quick bench-verify bench-parts bench-growth bench-page
 .DELETE_ON_ERROR:
 
 export PYTHON
@@ -49,7 +50,16 @@ types: $(INSTALLED) ## check types
 check: lint types ## check style, types, layers, sizes and documents (no test run)
 	$(PYTEST) tests/tidy $(ARGS)
 
-bench: $(JAVA) ## measure speed and memory
+bench: $(JAVA) ## measure Penstock beside its peers: under 40 minutes, and the first time what fetching them takes
+	$(BIN)/python -m benchmarks.side_by_side $(ARGS)
+
+bench-quick: $(JAVA) ## the same in under 5 minutes: three workloads, the nearest peers, one round
+	$(BIN)/python -m benchmarks.side_by_side --quick $(ARGS)
+
+bench-verify: $(JAVA) ## check that all of them put out the same results
+	$(BIN)/python -m benchmarks.side_by_side --verify $(ARGS)
+
+bench-parts: $(JAVA) ## measure parts of Penstock alone: windows, Kafka, memory, checkpoints and others
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 bench-growth: $(JAVA) ## measure how the cost of a record grows with keys, state, operators, levels, parallelism

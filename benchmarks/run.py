@@ -1,6 +1,6 @@
-"""`make bench`: speed in steady state, of windows too, memory of workers, and the cost of checkpoints, as tables.
+"""`make bench-parts`: speed in steady state, of windows too, memory of workers, the cost of checkpoints, as tables.
 
-The comparison with other systems comes with a later issue; this one says what this machine does with Penstock alone.
+Says what this machine does with Penstock alone; the comparison with other systems is `side_by_side`.
 """
 
 from __future__ import annotations

@@ -11,24 +11,36 @@ Speed depends on the machine, so the way to know what yours gives is to run it t
 ```sh
 make bench-quick   # a few workloads, one round: under 5 minutes
 make bench         # all workloads and systems, three rounds
+make bench-verify  # whether all systems put out the same results
 make bench-growth  # how the cost of a record grows
 make bench-page    # this page, from what was measured
 ```"""
 
 METHOD = """\
 - *Records a second* is the slope between two sizes of input: the additional records over the additional time. What a
-  system needs to start is not in it; it has a table of its own.
+  system needs to start is not in it; it has a table of its own: from the start of the process to the end of a first job
+  of 1,000 records. That job has warmed everything up when the two sizes are run, in the same process.
 - Every system runs the same job at the same parallelism on the same machine, alone, in turns: a round goes over all of
   them before the next round begins. Figures are medians over the rounds; ratios are taken within a round.
-- Keys are drawn at random, uniformly or by Zipf's law, with the same seed for all. A cycle of keys would defeat every
-  cache. They are drawn beforehand, so that drawing numbers in Python is not what is measured.
+- Records are the same in every system: key, value and event time are functions of a record's number, and the keys pass
+  for random, uniform or by Zipf's law. A cycle of keys would defeat every cache. Flink and Spark compute them on the
+  JVM, from their own generators of numbers; Penstock and Bytewax look them up in a table that was drawn beforehand, so
+  that drawing numbers in Python is not what is measured.
+- All systems put out the same results, or it is said here: `make bench-verify` compares each with plain Python. For
+  each record the running count has a result in Penstock, PyFlink, Flink SQL, Bytewax and transformWithState; Spark's
+  own `count` has one for each key and batch. Where there are lambdas, SQL has expressions.
 - Each system has the settings that were found best for it: PyFlink in both execution modes, in process mode with
   bundles of 1,000,000 records or 10 s and a state cache of 1,000,000 entries, which is many times faster than its
   defaults; Bytewax as one process and as two. Where a system has several ways, the fastest at each workload is the one
   that Penstock is compared with.
-- Nothing is written at the end of a job, in no system: sinks are not what is compared. Generators of Flink and Spark
-  run on the JVM.
-- Memory is that of all processes of a run, JVM included, at its peak.
+- PyFlink gets rows with their event time from the JVM, and gives its results back to it: nothing is converted in Python
+  only for the benchmark. Spark has RocksDB with a changelog, the only store that transformWithState takes. Bytewax has
+  no watermarks of its inputs: it waits 10 s, and with two processes for as much as one may be ahead of the other.
+- Results are thrown away where they come out, in no time: sinks are not what is compared. In Penstock's map + filter a
+  third lambda does that.
+- Inputs are sized to take about as long everywhere. Those of slow systems are short: windows that a system never
+  gets to the end of within the difference of the two sizes cost it nothing, which is in its favour.
+- Memory is that of all processes of a run, JVM included, at its peak; pages that several share count once.
 - Where there is a dash, the job cannot be said in that system, or not without writing half of the system oneself.
   *failed* means that it was tried."""
 

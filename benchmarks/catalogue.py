@@ -1,0 +1,221 @@
+"""What is compared: workloads, systems, and who takes part in what.
+
+Owns no measurement; names are in `names`, what is aimed at in `verdicts`. The rates are what a machine of two cores is
+thought to do; they only size the inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+WARM_UP = 1_000
+PARALLELISM = 2
+
+
+@dataclass(frozen=True)
+class System:
+    """One way to run a job: the environment it lives in, the module with its jobs, and what they are told."""
+
+    id: str
+    environment: str
+    module: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One job and its input. `rates` has the systems that take part and the records/s they are thought to do."""
+
+    id: str
+    job: str
+    rates: dict[str, int]
+    keys: int = 2_000
+    zipf: bool = False
+    rate: int = 10_000
+    checkpoint_ms: int = 0
+    options: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def options_of(self, system: System) -> dict[str, Any]:
+        """What the job is told when this system runs it."""
+        return {**system.options, **self.options.get(system.id, {})}
+
+    def sizes(self, system: System, seconds: float, scale: float) -> tuple[int, int]:
+        """Records of the small and of the large run: the large one is to take about so many seconds."""
+        large = self.rates[system.id] * seconds * scale
+        step = self.options_of(system).get("batch", 1_000)
+        small = max(round(large / 5 / step), 1) * step
+        return small, max(round(large / step) * step, small + 2 * step)
+
+
+SYSTEMS = {
+    system.id: system
+    for system in (
+        System("penstock", "penstock", "penstock_jobs"),
+        System("pyflink_process", "flink", "pyflink_jobs", {"mode": "process"}),
+        System("pyflink_thread", "flink", "pyflink_jobs", {"mode": "thread"}),
+        System("transform_with_state", "spark", "spark_jobs", {"batch": 50_000}),
+        System("spark_native", "spark", "spark_jobs", {"batch": 500_000}),
+        System("flink_sql", "flink", "flink_sql_jobs"),
+        System("bytewax_1", "bytewax", "bytewax_jobs", {"processes": 1}),
+        System("bytewax_2", "bytewax", "bytewax_jobs", {"processes": 2}),
+    )
+}
+_COUNT = {"transform_with_state": {"query": "stateful_count"}}
+_COUNT_MANY = {"transform_with_state": {"query": "stateful_count", "batch": 10_000}}
+
+WORKLOADS = {
+    workload.id: workload
+    for workload in (
+        Workload(
+            "map_filter",
+            "map_filter",
+            {
+                "penstock": 1_200_000,
+                "pyflink_process": 60_000,
+                "pyflink_thread": 110_000,
+                "spark_native": 4_000_000,
+                "flink_sql": 3_000_000,
+                "bytewax_1": 500_000,
+                "bytewax_2": 600_000,
+            },
+        ),
+        Workload(
+            "count_2k",
+            "count",
+            {
+                "penstock": 450_000,
+                "pyflink_process": 24_000,
+                "pyflink_thread": 8_000,
+                "transform_with_state": 29_000,
+                "spark_native": 1_500_000,
+                "flink_sql": 500_000,
+                "bytewax_1": 260_000,
+                "bytewax_2": 260_000,
+            },
+            options=_COUNT,
+        ),
+        Workload(
+            "count_200k",
+            "count",
+            {
+                "penstock": 250_000,
+                "pyflink_process": 5_000,
+                "pyflink_thread": 5_800,
+                "transform_with_state": 3_800,
+                "spark_native": 600_000,
+                "flink_sql": 400_000,
+                "bytewax_1": 120_000,
+                "bytewax_2": 150_000,
+            },
+            keys=200_000,
+            options=_COUNT_MANY,
+        ),
+        Workload(
+            "count_2k_zipf",
+            "count",
+            {
+                "penstock": 450_000,
+                "pyflink_process": 24_000,
+                "transform_with_state": 29_000,
+                "bytewax_1": 260_000,
+                "bytewax_2": 260_000,
+            },
+            zipf=True,
+            options=_COUNT,
+        ),
+        Workload(
+            "count_200k_zipf",
+            "count",
+            {
+                "penstock": 300_000,
+                "pyflink_process": 10_000,
+                "transform_with_state": 8_000,
+                "bytewax_1": 160_000,
+                "bytewax_2": 200_000,
+            },
+            keys=200_000,
+            zipf=True,
+            options=_COUNT_MANY,
+        ),
+        Workload(
+            "timers",
+            "timers",
+            {"penstock": 120_000, "pyflink_process": 5_000, "pyflink_thread": 4_000, "transform_with_state": 4_000},
+            options={"transform_with_state": {"query": "stateful_timers", "batch": 10_000}},
+        ),
+        Workload(
+            "tumbling",
+            "tumbling",
+            {
+                "penstock": 450_000,
+                "pyflink_process": 4_700,
+                "pyflink_thread": 4_000,
+                "bytewax_1": 80_000,
+                "bytewax_2": 80_000,
+            },
+        ),
+        Workload(
+            "tumbling_fields",
+            "tumbling_fields",
+            {"penstock": 2_000_000, "flink_sql": 1_500_000, "spark_native": 1_500_000},
+        ),
+        Workload(
+            "sliding",
+            "sliding",
+            {
+                "penstock": 250_000,
+                "pyflink_process": 300,
+                "flink_sql": 500_000,
+                "spark_native": 60_000,
+                "bytewax_1": 5_000,
+                "bytewax_2": 8_000,
+            },
+            keys=200,
+            rate=1_000,
+            options={"spark_native": {"batch": 50_000}},
+        ),
+        Workload(
+            "session",
+            "session",
+            {
+                "penstock": 150_000,
+                "pyflink_process": 2_500,
+                "flink_sql": 150_000,
+                "spark_native": 150_000,
+                "bytewax_1": 50_000,
+                "bytewax_2": 60_000,
+            },
+            rate=400,
+            options={"spark_native": {"batch": 100_000}},
+        ),
+        Workload(
+            "interval_join",
+            "interval_join",
+            {"penstock": 100_000, "flink_sql": 200_000, "spark_native": 100_000},
+            rate=3_000,
+            options={"spark_native": {"batch": 100_000}},
+        ),
+        Workload(
+            "count_checkpointed",
+            "count",
+            {
+                "penstock": 400_000,
+                "pyflink_process": 20_000,
+                "pyflink_thread": 8_000,
+                "transform_with_state": 29_000,
+                "flink_sql": 500_000,
+                "bytewax_1": 220_000,
+                "bytewax_2": 200_000,
+            },
+            checkpoint_ms=1_000,
+            options=_COUNT,
+        ),
+    )
+}
+QUICK = {
+    "map_filter": ("penstock", "pyflink_thread", "bytewax_1"),
+    "count_2k": ("penstock", "pyflink_process", "transform_with_state", "bytewax_1"),
+    "tumbling_fields": ("penstock", "flink_sql"),
+}
+"""What the quick comparison runs."""

@@ -1,0 +1,189 @@
+"""The jobs in Penstock, as a user would write them.
+
+What is put out is thrown away by a sink in the worker; a sink never runs in the task of a source, so there a third
+lambda does it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+import penstock.datastream as aggregates
+from benchmarks.peers import reporting
+from benchmarks.peers.drawn import PERIOD, TWIN_SHIFT, VALUES, drawn_column, drawn_keys
+from penstock.common import Configuration, Time, Types, WatermarkStrategy
+from penstock.connectors.sink import Sink, SinkContext, SinkWriter
+from penstock.datastream import (
+    AggregateFunction,
+    DataStream,
+    KeyedProcessFunction,
+    KeyedStream,
+    ProcessJoinFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
+from penstock.datastream.connectors.data_gen import DataGeneratorSource
+from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
+
+ASSIGNERS: dict[str, Callable[[], Any]] = {
+    "tumbling": lambda: TumblingEventTimeWindows.of(Time.seconds(reporting.WINDOW_S)),
+    "sliding": lambda: SlidingEventTimeWindows.of(Time.seconds(reporting.SLIDING_S), Time.seconds(1)),
+    "session": lambda: EventTimeSessionWindows.with_gap(Time.seconds(reporting.SESSION_GAP_S)),
+}
+
+
+class RunningCount(KeyedProcessFunction):
+    """Counts the records of each key."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Get the state."""
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterable[Any]:
+        """Count."""
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield value[0], count
+
+
+class MapAndTimer(KeyedProcessFunction):
+    """Counts by the last digit of the time in a map, with a timer for each second of a key."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Get the state."""
+        self.counts = runtime_context.get_map_state(MapStateDescriptor("counts", Types.LONG(), Types.LONG()))
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> None:
+        """Count, and ask to be called at the end of the second."""
+        slot = value[1] % 10
+        self.counts.put(slot, (self.counts.get(slot) or 0) + 1)
+        ctx.timer_service().register_event_time_timer((value[1] // 1000 + 1) * 1000)
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[Any]:
+        """Tell the sum."""
+        yield ctx.get_current_key(), sum(self.counts.values())
+
+
+class Count(AggregateFunction):
+    """Counts."""
+
+    def create_accumulator(self) -> int:
+        """Start with none."""
+        return 0
+
+    def add(self, value: Any, accumulator: int) -> int:
+        """Count one."""
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        """Return the count."""
+        return accumulator
+
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        """Add two counts."""
+        return acc_a + acc_b
+
+
+class Pairs(ProcessJoinFunction):
+    """Key and both times of a pair."""
+
+    def process_element(self, left: Any, right: Any, ctx: ProcessJoinFunction.Context) -> Iterable[Any]:
+        """Emit the pair."""
+        yield left[0], left[1], right[1]
+
+
+class Nowhere(SinkWriter):
+    """Takes whole blocks and forgets them."""
+
+    def begin(self, version: int, attempt: str, state: Any) -> None:
+        """Nothing to do."""
+
+    def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:
+        """Forget a block."""
+
+    def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
+        """Nothing to publish."""
+        return []
+
+
+class Discard(Sink):
+    """No output."""
+
+    def create_writer(self, context: SinkContext) -> SinkWriter:
+        """The writer of a subtask."""
+        return Nowhere()
+
+
+def numbers(env: StreamExecutionEnvironment, task: reporting.Task, count: int, *, twin: bool = False) -> DataStream:
+    """Key and event time of each record."""
+    keys, rate, shift = drawn_keys(task.keys, task.zipf), task.rate, TWIN_SHIFT if twin else 0
+    source = DataGeneratorSource(lambda n: (keys[(n + shift) % PERIOD], n * 1000 // rate), count)
+    strategy = WatermarkStrategy.no_watermarks()
+    if task.job not in ("map_filter", "count"):
+        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: value[1])
+    return env.from_source(source, strategy, "twins" if twin else "numbers")
+
+
+def fields(env: StreamExecutionEnvironment, task: reporting.Task, count: int) -> DataStream:
+    """Key, value and event time as columns."""
+    keys, zipf, rate = task.keys, task.zipf, task.rate
+
+    def columns(numbers: np.ndarray) -> dict[str, np.ndarray]:
+        drawn = drawn_column(keys, zipf)[numbers % PERIOD]
+        return {"k": drawn, "v": numbers % VALUES, "t": numbers * 1000 // rate}
+
+    source = DataGeneratorSource.of_columns(columns, count)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner("t")
+    return env.from_source(source, strategy, "numbers")
+
+
+def keyed(stream: DataStream) -> KeyedStream:
+    """By the first field."""
+    return stream.key_by(lambda value: value[0])
+
+
+def build(env: StreamExecutionEnvironment, task: reporting.Task, records: int) -> DataStream:
+    """The stream of a job; of a join each side has half of the records."""
+    if task.job == "interval_join":
+        left, right = (keyed(numbers(env, task, records // 2, twin=twin)) for twin in (False, True))
+        return left.interval_join(right).between(Time.seconds(-1), Time.seconds(1)).process(Pairs())
+    if task.job == "tumbling_fields":
+        windows = fields(env, task, records).key_by("k").window(ASSIGNERS["tumbling"]())
+        return windows.aggregate_fields(aggregates.count(), aggregates.sum_of("v"))
+    stream = numbers(env, task, records)
+    if task.job == "map_filter":
+        return stream.map(lambda v: (v[0], v[1] + 1)).filter(lambda v: v[1] % 2 == 0)
+    if task.job == "count":
+        return keyed(stream).process(RunningCount())
+    if task.job == "timers":
+        return keyed(stream).process(MapAndTimer())
+    return keyed(stream).window(ASSIGNERS[task.job]()).aggregate(Count())
+
+
+def run(task: reporting.Task, records: int) -> list[Any] | None:
+    """Run a job."""
+    configuration = Configuration()
+    if task.checkpoint_ms:
+        configuration.set_string("execution.checkpointing.interval", f"{task.checkpoint_ms}ms")
+    for key, value in task.options.items():
+        configuration.set_string(key, str(value))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(task.parallelism)
+    stream = build(env, task, records)
+    if task.collect:
+        with stream.execute_and_collect() as results:
+            return [list(found) if isinstance(found, tuple) else [found] for found in results]
+    if task.job == "map_filter":
+        stream.filter(lambda value: False).print()
+    else:
+        stream.sink_to(Discard())
+    env.execute("benchmark")
+    return None
+
+
+if __name__ == "__main__":
+    reporting.serve(run, sys.argv[1:])

@@ -1,0 +1,75 @@
+"""The runner of the comparison, as far as it starts no process: the plan, what is kept, the tables."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from benchmarks import side_by_side, tables
+from benchmarks.side_by_side import keep, plan_of
+from tests.unit.benchmarks import made_up
+
+
+def finished(turn: int, rate: float) -> dict[str, Any]:
+    return {"workload": "timers", "system": "penstock", "round": turn, "records_per_second": rate, "error": None}
+
+
+def names(words: str) -> list[tuple[int, str, str]]:
+    arguments = side_by_side._arguments(words.split())
+    return [(turn, workload.id, system.id) for turn, workload, system in plan_of(arguments)]
+
+
+def test_systems_take_turns_and_another_one_begins_each_round() -> None:
+    plan = names("--only timers,map_filter --systems penstock,pyflink_thread --rounds 2")
+    assert plan == [
+        (1, "timers", "penstock"),
+        (1, "timers", "pyflink_thread"),
+        (1, "map_filter", "penstock"),
+        (1, "map_filter", "pyflink_thread"),
+        (2, "timers", "pyflink_thread"),
+        (2, "timers", "penstock"),
+        (2, "map_filter", "pyflink_thread"),
+        (2, "map_filter", "penstock"),
+    ]
+
+
+def test_a_system_that_cannot_do_a_job_is_left_out() -> None:
+    assert names("--only interval_join --systems bytewax_1,flink_sql --rounds 1") == [(1, "interval_join", "flink_sql")]
+
+
+def test_the_quick_comparison_has_one_round_and_a_file_of_its_own() -> None:
+    arguments = side_by_side._arguments(["--quick"])
+    assert {turn for turn, _, _ in plan_of(arguments)} == {1}
+    assert arguments.output.name == "quick.json"
+
+
+def test_a_name_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        side_by_side._arguments(["--only", "cuont_2k"])
+    assert "--only: unknown cuont_2k; there are map_filter, count_2k" in capsys.readouterr().err
+
+
+def test_a_run_takes_the_place_of_the_same_one_before() -> None:
+    content: dict[str, Any] = {"runs": [finished(1, 10), finished(2, 20)]}
+    keep(content, finished(1, 30))
+    assert content["runs"] == [finished(2, 20), finished(1, 30)]
+
+
+def test_a_failed_run_says_why() -> None:
+    failed = {**finished(1, 10), "error": "not finished after 300 s"}
+    assert tables.line(failed) == "round 1, map state and timers, Penstock: failed, not finished after 300 s"
+
+
+def test_the_table_has_speed_ratio_start_and_memory_of_each_system() -> None:
+    console = Console(width=200, record=True, file=io.StringIO())
+    tables.show(console, made_up.peers())
+    text = console.export_text()
+    rows = [" ".join(line.replace("│", " ").split()) for line in text.splitlines()]
+    assert any(row.startswith("keyed count, 2,000 keys Penstock 470,000 ") for row in rows)
+    assert any(row.startswith("PyFlink, process 24,000 20 x ") for row in rows)
+    assert any(row.startswith("Bytewax, 1 process failed ") and "killed after" in row for row in rows)
+    assert "keyed count, 2,000 keys, against PyFlink, process 15 x 20 x reached" in rows
+    assert "Abacus 3000, 2 cores" in text
