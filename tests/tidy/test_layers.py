@@ -17,6 +17,8 @@ VOCABULARY = {
         "execution_mode",
         "expressions",
         "externalized_checkpoint_retention",
+        "field_aggregates",
+        "field_aggregation",
         "functions",
         "join_functions",
         "output_tag",

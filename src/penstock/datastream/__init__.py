@@ -22,6 +22,15 @@ from penstock.datastream.checkpointed_function import (
 from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.execution_mode import RuntimeExecutionMode
 from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
+from penstock.datastream.field_aggregates import (
+    FieldAggregate,
+    avg_of,
+    count,
+    count_of,
+    max_of,
+    min_of,
+    sum_of,
+)
 from penstock.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -116,6 +125,7 @@ __all__ = [
     "EmbeddedRocksDBStateBackend",
     "Evictor",
     "ExternalizedCheckpointRetention",
+    "FieldAggregate",
     "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatJoinFunction",
@@ -160,6 +170,12 @@ __all__ = [
     "WindowAssigner",
     "WindowFunction",
     "WindowedStream",
+    "avg_of",
+    "count",
+    "count_of",
+    "max_of",
+    "min_of",
+    "sum_of",
 ]
 
 # The fluent classes import the runtime, which imports the vocabulary of this package: loading them on first use

@@ -9,6 +9,8 @@ from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
 from penstock.datastream.arguments import check_function, check_type
 from penstock.datastream.data_stream import DataStream
+from penstock.datastream.field_aggregates import FieldAggregate
+from penstock.datastream.field_rows import KeyColumns, check_aggregates, row_type
 from penstock.datastream.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
 from penstock.datastream.selectors import Field, KeyAndValue, check_field
 from penstock.errors import GraphError
@@ -66,6 +68,17 @@ class KeyedStream(DataStream):
         from penstock.datastream.interval_join import IntervalJoin
 
         return IntervalJoin(self, other_stream)
+
+    def aggregate_fields(self, *aggregates: FieldAggregate) -> DataStream:
+        """Count, sum or compare fields of all elements so far, as in `aggregate_fields(count(), sum_of("price"))`.
+
+        Gives a Row for each element: its key and the aggregates.
+        """
+        function = check_aggregates(aggregates, self.output_type)
+        key = KeyColumns.of(self.key_selector, self.output_type, self.edges[0].partitioning.key_type)
+        names, produced = row_type(zip(key.names, key.types, strict=True), function, self.output_type)
+        operator = operators.RollingFieldsOperator(function, names, key.is_spread)
+        return self._then("Field Aggregation", operator, produced)
 
     def sum(self, position_to_sum: Field = 0) -> DataStream:
         """Rolling sum of a field; other fields are those of the key's first element."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
 from penstock.datastream.data_stream import DataStream, add_operator
+from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.functions import AggregateFunction, Function
 from penstock.datastream.window import EventTimeTrigger
 from penstock.errors import GraphError
@@ -21,7 +22,7 @@ from penstock.runtime.operators.window.local import PaneGrid
 
 __all__ = ["pre_aggregated"]
 
-_PURE = (RollingSum, RollingExtreme, RollingExtremeBy)
+_PURE = (RollingSum, RollingExtreme, RollingExtremeBy, FieldAggregation)
 
 
 def pre_aggregated(
@@ -78,6 +79,8 @@ def _is_safe_unasked(combine: Any) -> bool:
 
     A function with an `open` of its own may ask for keyed state, which there is only behind the exchange.
     """
+    if isinstance(combine, FieldAggregation):
+        return True
     has_open = getattr(type(combine), "open", Function.open) is not Function.open
     return not isinstance(combine, AggregateFunction) and not has_open
 

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from penstock.common.time import Duration, Time, to_millis
-from penstock.common.typeinfo import TypeInformation
+from penstock.common.typeinfo import TypeInformation, Types
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
 from penstock.datastream.arguments import check_function, check_type, is_whole
 from penstock.datastream.data_stream import DataStream, add_operator
+from penstock.datastream.field_aggregates import FieldAggregate
+from penstock.datastream.field_rows import WINDOW_NAMES, AllWindowRow, KeyColumns, WindowRow, check_aggregates, row_type
 from penstock.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -28,6 +30,7 @@ from penstock.datastream.window import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
     Evictor,
+    GlobalWindows,
     MergingWindowAssigner,
     Trigger,
     WindowAssigner,
@@ -171,6 +174,22 @@ class _Windows:
         """Evaluate a window from all its elements, with access to time, state and side outputs."""
         return self._whole("process", process_window_function, output_type)
 
+    def aggregate_fields(self, *aggregates: FieldAggregate) -> DataStream:
+        """Count, sum or compare fields in each window, as in `aggregate_fields(count(), sum_of("price"))`.
+
+        Gives a Row for each window: its key, `window_start` and `window_end` in milliseconds, and the aggregates.
+        """
+        declared = self._stream.output_type
+        function = check_aggregates(aggregates, declared)
+        times = () if isinstance(self._assigner, _WITHOUT_TIMES) else WINDOW_NAMES
+        columns: list[tuple[str, TypeInformation | None]] = [(name, Types.LONG()) for name in times]
+        if self._is_single:
+            names, produced = row_type(columns, function, declared)
+            return self._incremental("aggregate_fields", function, AllWindowRow(names, bool(times)), produced)
+        key = KeyColumns.of(self._key_selector, declared, self._key_type)
+        names, produced = row_type([*zip(key.names, key.types, strict=True), *columns], function, declared)
+        return self._incremental("aggregate_fields", function, WindowRow(names, key, bool(times)), produced)
+
     def sum(self, position_to_sum: Field = 0) -> DataStream:
         """Sum of a field in each window; other fields are those of the window's first element."""
         return self._rolled("sum", RollingSum(check_field("sum", position_to_sum)))
@@ -293,6 +312,8 @@ class AllWindowedStream(_Windows):
         """Made by `DataStream.window_all` and `count_window_all`."""
         super().__init__(data_stream, window_assigner, only_key, None)
 
+
+_WITHOUT_TIMES = (GlobalWindows, CountTumblingWindowAssigner, CountSlidingWindowAssigner)
 
 # Functions for windows of a keyed stream and of a whole stream, each with the other.
 _COUNTERPARTS: dict[type, type] = {

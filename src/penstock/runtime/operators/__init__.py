@@ -16,6 +16,7 @@ from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.partitioned_source import PartitionedSourceOperator, create_source_operator
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
+from penstock.runtime.operators.rolling_fields import RollingFieldsOperator
 from penstock.runtime.operators.sink import DriverSinkOperator, SinkOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.stateless import FilterOperator, FlatMapOperator, MapOperator
@@ -42,6 +43,7 @@ __all__ = [
     "PartitionedSourceOperator",
     "ProcessOperator",
     "ReduceOperator",
+    "RollingFieldsOperator",
     "SelectOperator",
     "SinkOperator",
     "SourceOperator",

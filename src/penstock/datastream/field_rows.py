@@ -1,0 +1,184 @@
+"""The rows that field aggregates come out as, and the checks of what users declare; folds nothing.
+
+Owns names and types of the rows: the key, the window, and the aggregates in the order they were given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.common.basic_types import BasicType
+from penstock.common.typeinfo import (
+    BasicTypeInfo,
+    DateTypeInfo,
+    RecordTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    Types,
+)
+from penstock.common.types import Row
+from penstock.datastream.field_aggregates import FieldAggregate
+from penstock.datastream.field_aggregation import FieldAggregation
+from penstock.datastream.functions import AllWindowFunction, WindowFunction
+from penstock.datastream.selectors import CompositeSelector, Field, FieldSelector
+from penstock.errors import GraphError
+
+__all__ = ["WINDOW_NAMES", "AllWindowRow", "KeyColumns", "WindowRow", "check_aggregates", "row_type"]
+
+METHOD = "aggregate_fields"
+WINDOW_NAMES = ("window_start", "window_end")
+
+_WHOLE = tuple(map(BasicTypeInfo, (BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG)))
+_BROKEN = tuple(map(BasicTypeInfo, (BasicType.FLOAT, BasicType.DOUBLE)))
+_BIG = tuple(map(BasicTypeInfo, (BasicType.BIG_INT, BasicType.BIG_DEC)))
+_NUMBERS = (*_WHOLE, *_BROKEN, *_BIG, BasicTypeInfo(BasicType.BOOLEAN))
+_PLAIN = (BasicTypeInfo, DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
+
+
+@dataclass(frozen=True)
+class KeyColumns:
+    """How a key appears in a row: by its fields if it is made of fields, else as one column "key"."""
+
+    names: tuple[str, ...]
+    is_spread: bool
+    """The key is a tuple of several columns."""
+    types: tuple[TypeInformation | None, ...]
+
+    @staticmethod
+    def of(
+        selector: Callable[[Any], Any], declared: TypeInformation | None, key_type: TypeInformation | None
+    ) -> KeyColumns:
+        """The columns of what `key_by` was given."""
+        parts = selector.parts if isinstance(selector, CompositeSelector) else (selector,)
+        fields = [part.field for part in parts if isinstance(part, FieldSelector)]
+        if len(fields) != len(parts):
+            return KeyColumns(("key",), False, (key_type,))
+        types = tuple([_declared_field("key_by", field, declared) for field in fields])
+        names = tuple([_name_of(field, declared) for field in fields])
+        return KeyColumns(names, isinstance(selector, CompositeSelector), types)
+
+    def values(self, key: Any) -> list[Any]:
+        """The columns of a key."""
+        return list(key) if self.is_spread else [key]
+
+
+class WindowRow(WindowFunction[Any, Any, Any, Any]):
+    """Makes a row of a window's aggregates, with its key and, where it has them, its start and end."""
+
+    def __init__(self, names: tuple[str, ...], key: KeyColumns, has_times: bool) -> None:
+        """Take the names of all columns."""
+        self._names = names
+        self._key_values = key.values
+        self._has_times = has_times
+
+    def apply(self, key: Any, window: Any, inputs: Iterable[tuple[Any, ...]]) -> Iterable[Row]:
+        """Return the row of each result."""
+        times = (window.start, window.end) if self._has_times else ()
+        of_fields, names = Row.of_fields, self._names
+        return [of_fields(names, [*self._key_values(key), *times, *results]) for results in inputs]
+
+
+class AllWindowRow(AllWindowFunction[Any, Any, Any]):
+    """Makes a row of the aggregates of a window over a whole stream."""
+
+    def __init__(self, names: tuple[str, ...], has_times: bool) -> None:
+        """Take the names of all columns."""
+        self._names = names
+        self._has_times = has_times
+
+    def apply(self, window: Any, inputs: Iterable[tuple[Any, ...]]) -> Iterable[Row]:
+        """Return the row of each result."""
+        times = (window.start, window.end) if self._has_times else ()
+        return [Row.of_fields(self._names, [*times, *results]) for results in inputs]
+
+
+def check_aggregates(aggregates: tuple[Any, ...], declared: TypeInformation | None) -> FieldAggregation:
+    """The function of aggregates; what is none, or names a field that the declared type does not have, is refused."""
+    if not aggregates:
+        raise GraphError(f'{METHOD}: give at least one aggregate, such as count() or sum_of("price").')
+    for aggregate in aggregates:
+        if not isinstance(aggregate, FieldAggregate):
+            raise GraphError(
+                f'{METHOD}: expected aggregates such as count() or sum_of("price"), got {aggregate!r}.'
+                + (" Call it." if callable(aggregate) else "")
+            )
+        if aggregate.field is not None:
+            _check_kind(aggregate, _declared_field(METHOD, aggregate.field, declared))
+    return FieldAggregation(tuple(aggregates))
+
+
+def row_type(
+    leading: Iterable[tuple[str, TypeInformation | None]],
+    function: FieldAggregation,
+    declared: TypeInformation | None,
+) -> tuple[tuple[str, ...], TypeInformation | None]:
+    """Names of all columns, and the type of the rows if it is known of every column."""
+    columns = list(leading)
+    for aggregate in function.aggregates:
+        found = None if aggregate.field is None else _declared_field(METHOD, aggregate.field, declared)
+        columns.append((aggregate.name, _result_type(aggregate, found)))
+    names = tuple([name for name, _ in columns])
+    for name in names:
+        if names.count(name) > 1:
+            raise GraphError(f"{METHOD}: there would be two columns {name!r}; rename one with .alias(...).")
+    known = [kind for _, kind in columns if kind is not None]
+    return names, Types.ROW_NAMED(list(names), known) if len(known) == len(columns) else None
+
+
+def _declared_field(method: str, field: Field, declared: TypeInformation | None) -> TypeInformation | None:
+    """Type of a field; None if it is not declared. A field that the declared type does not have is refused."""
+    if isinstance(declared, (RowTypeInfo, TupleTypeInfo)):
+        types = declared.get_field_types()
+        position = _position(field, declared)
+        if position is None and isinstance(field, str) and isinstance(declared, RowTypeInfo) and not declared.has_names:
+            return None  # the rows may have names all the same
+        if position is None:
+            raise GraphError(
+                f"{method}: no {'field' if isinstance(field, str) else 'position'} {field!r} in {declared!r}."
+            )
+        return types[position]
+    if isinstance(declared, _PLAIN):
+        if field != 0:
+            raise GraphError(f"{method}: no field {field!r} in {declared!r}; a plain value is its own position 0.")
+        return declared
+    return None
+
+
+def _position(field: Field, declared: RowTypeInfo | TupleTypeInfo) -> int | None:
+    if isinstance(field, int):
+        # Objects of a dataclass have names only.
+        has_positions = not (isinstance(declared, RecordTypeInfo) and dataclasses.is_dataclass(declared.record_class))
+        return field if has_positions and field < len(declared.get_field_types()) else None
+    names = declared.get_field_names() if isinstance(declared, RowTypeInfo) and declared.has_names else []
+    return names.index(field) if field in names else None
+
+
+def _name_of(field: Field, declared: TypeInformation | None) -> str:
+    if isinstance(field, str):
+        return field
+    is_named = isinstance(declared, RowTypeInfo) and declared.has_names and field < len(declared.get_field_names())
+    return declared.get_field_names()[field] if is_named else f"f{field}"  # type: ignore[union-attr]
+
+
+def _check_kind(aggregate: FieldAggregate, found: TypeInformation | None) -> None:
+    if aggregate.kind in ("sum", "avg") and isinstance(found, _PLAIN) and found not in _NUMBERS:
+        raise GraphError(
+            f"{METHOD}: {aggregate.kind}_of({aggregate.field!r}) needs numbers, but the field is {found!r}."
+        )
+
+
+def _result_type(aggregate: FieldAggregate, found: TypeInformation | None) -> TypeInformation | None:
+    if aggregate.kind == "count":
+        return Types.LONG()
+    if aggregate.kind in ("min", "max") or found in _BIG:
+        # A mean of whole big numbers is a float like any other mean.
+        return Types.DOUBLE() if aggregate.kind == "avg" and found == _BIG[0] else found
+    if found in _BROKEN or (aggregate.kind == "avg" and found in _NUMBERS):
+        return Types.DOUBLE()
+    return Types.LONG() if found in _NUMBERS else None
