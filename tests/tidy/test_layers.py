@@ -28,6 +28,7 @@ VOCABULARY = {
         "time_domain",
         "timerservice",
         "window",
+        "window_rows",
     )
 }
 CONTRACTS = {"connectors.source", "connectors.sink", "connectors.stages"}

@@ -22,14 +22,12 @@ from penstock.common.typeinfo import (
     TypeInformation,
     Types,
 )
-from penstock.common.types import Row
 from penstock.datastream.field_aggregates import FieldAggregate
 from penstock.datastream.field_aggregation import FieldAggregation
-from penstock.datastream.functions import AllWindowFunction, WindowFunction
 from penstock.datastream.selectors import CompositeSelector, Field, FieldSelector
 from penstock.errors import GraphError
 
-__all__ = ["WINDOW_NAMES", "AllWindowRow", "KeyColumns", "WindowRow", "check_aggregates", "row_type"]
+__all__ = ["WINDOW_NAMES", "KeyColumns", "check_aggregates", "row_type"]
 
 METHOD = "aggregate_fields"
 WINDOW_NAMES = ("window_start", "window_end")
@@ -62,40 +60,6 @@ class KeyColumns:
         types = tuple([_declared_field("key_by", field, declared) for field in fields])
         names = tuple([_name_of(field, declared) for field in fields])
         return KeyColumns(names, isinstance(selector, CompositeSelector), types)
-
-    def values(self, key: Any) -> list[Any]:
-        """The columns of a key."""
-        return list(key) if self.is_spread else [key]
-
-
-class WindowRow(WindowFunction[Any, Any, Any, Any]):
-    """Makes a row of a window's aggregates, with its key and, where it has them, its start and end."""
-
-    def __init__(self, names: tuple[str, ...], key: KeyColumns, has_times: bool) -> None:
-        """Take the names of all columns."""
-        self._names = names
-        self._key_values = key.values
-        self._has_times = has_times
-
-    def apply(self, key: Any, window: Any, inputs: Iterable[tuple[Any, ...]]) -> Iterable[Row]:
-        """Return the row of each result."""
-        times = (window.start, window.end) if self._has_times else ()
-        of_fields, names = Row.of_fields, self._names
-        return [of_fields(names, [*self._key_values(key), *times, *results]) for results in inputs]
-
-
-class AllWindowRow(AllWindowFunction[Any, Any, Any]):
-    """Makes a row of the aggregates of a window over a whole stream."""
-
-    def __init__(self, names: tuple[str, ...], has_times: bool) -> None:
-        """Take the names of all columns."""
-        self._names = names
-        self._has_times = has_times
-
-    def apply(self, window: Any, inputs: Iterable[tuple[Any, ...]]) -> Iterable[Row]:
-        """Return the row of each result."""
-        times = (window.start, window.end) if self._has_times else ()
-        return [Row.of_fields(self._names, [*times, *results]) for results in inputs]
 
 
 def check_aggregates(aggregates: tuple[Any, ...], declared: TypeInformation | None) -> FieldAggregation:

@@ -6,6 +6,7 @@ Owns that decision and its reasons; the aggregating itself is `penstock.runtime.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
@@ -19,6 +20,7 @@ from penstock.graph.settings import JobSettings
 from penstock.runtime.operators import LocalWindowAggregation
 from penstock.runtime.operators.window import WindowSpec
 from penstock.runtime.operators.window.local import PaneGrid
+from penstock.runtime.operators.window.young import can_be_young
 
 __all__ = ["pre_aggregated"]
 
@@ -45,6 +47,7 @@ def pre_aggregated(
         spec.combine,
         minds_late=spec.late_tag is not None or spec.allowed_lateness > 0,
         is_pure=isinstance(spec.combine, _PURE),
+        sends_columns=can_be_young(replace(spec, takes_partials=True)),
     )
     # However the records were dealt out, the sender of each can do its share: any other exchange would only cost.
     edges = stream.edges_with(FORWARD)

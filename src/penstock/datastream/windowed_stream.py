@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from penstock.common.column_block import ColumnSelector
 from penstock.common.time import Duration, Time, to_millis
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
 from penstock.datastream.arguments import check_function, check_type, is_whole
 from penstock.datastream.data_stream import DataStream, add_operator
 from penstock.datastream.field_aggregates import FieldAggregate
-from penstock.datastream.field_rows import WINDOW_NAMES, AllWindowRow, KeyColumns, WindowRow, check_aggregates, row_type
+from penstock.datastream.field_rows import WINDOW_NAMES, KeyColumns, check_aggregates, row_type
 from penstock.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -35,6 +36,7 @@ from penstock.datastream.window import (
     Trigger,
     WindowAssigner,
 )
+from penstock.datastream.window_rows import AllWindowRow, WindowRow
 from penstock.errors import GraphError
 from penstock.graph.nodes import Edge, Exchange, Partitioning
 from penstock.runtime.operators.window import Evaluation, WindowOperator, WindowSpec
@@ -188,7 +190,7 @@ class _Windows:
             return self._incremental("aggregate_fields", function, AllWindowRow(names, bool(times)), produced)
         key = KeyColumns.of(self._key_selector, declared, self._key_type)
         names, produced = row_type([*zip(key.names, key.types, strict=True), *columns], function, declared)
-        return self._incremental("aggregate_fields", function, WindowRow(names, key, bool(times)), produced)
+        return self._incremental("aggregate_fields", function, WindowRow(names, key.is_spread, bool(times)), produced)
 
     def sum(self, position_to_sum: Field = 0) -> DataStream:
         """Sum of a field in each window; other fields are those of the window's first element."""
@@ -262,6 +264,7 @@ class _Windows:
             "evictor": self._evictor,
             "allowed_lateness": self._allowed_lateness,
             "late_tag": self._late_tag,
+            "key_fields": self._key_selector.key_fields if isinstance(self._key_selector, ColumnSelector) else None,
         }
         name = f"{type(self._assigner).__name__}, {method.title().replace('_', ' ')}"
         partials = pre_aggregated(

@@ -154,6 +154,12 @@ class InternalTimers:
         """Return the earliest timestamp, or None when there is no timer."""
         return self._first(self._domains[domain])
 
+    def has_any_at(self, domain: int, timestamp: int) -> bool:
+        """Tell whether any key has a timer at a timestamp."""
+        prefix = self._domains[domain].prefix
+        rows = self._backend.store.range(prefix + time_to_bytes(timestamp), _end_of(prefix, timestamp))
+        return next(rows, None) is not None
+
     def count(self, domain: int) -> int:
         """Return the number of timers, by going over them."""
         timers = self._domains[domain]

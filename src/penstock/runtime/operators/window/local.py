@@ -12,7 +12,11 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
+import numpy as np
+
+from penstock.common.column_block import ColumnSelector
 from penstock.common.constants import MIN_WATERMARK
+from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.functions import AggregateFunction
 from penstock.datastream.window import (
     CumulativeEventTimeWindows,
@@ -22,8 +26,10 @@ from penstock.datastream.window import (
 from penstock.errors import KeyEncodingError
 from penstock.runtime import rows
 from penstock.runtime.callables import method_or_callable
+from penstock.runtime.columns import ColumnBlock, KeyFields, Stamps
 from penstock.runtime.failure import current_record
 from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.operators.window.field_panes import PaneColumns
 from penstock.runtime.operators.window.partials import Partial
 from penstock.runtime.rows import Timestamps
 from penstock.state.keys import encode_key
@@ -37,10 +43,15 @@ BATCHES_ALONE = 10
 
 
 @dataclass(frozen=True)
-class KeyOfPart:
+class KeyOfPart(ColumnSelector):
     """The key of what comes out of a local aggregation: partials know theirs, elements are asked for it."""
 
     selector: Callable[[Any], Any]
+
+    @property
+    def key_fields(self) -> KeyFields | None:
+        """The fields of the key, for elements that travel as columns."""
+        return self.selector.key_fields if isinstance(self.selector, ColumnSelector) else None
 
     def __call__(self, value: Any) -> Any:
         """Return the key."""
@@ -103,13 +114,18 @@ class LocalWindowAggregation(StreamOperator):
         *,
         minds_late: bool = False,
         is_pure: bool = False,
+        sends_columns: bool = False,
     ) -> None:
-        """Take the combining function of the window; a pure one changes neither of its arguments."""
+        """Take the combining function of the window; a pure one changes neither of its arguments.
+
+        With `sends_columns`, partial results of columns travel as columns: where windows can work on them so.
+        """
         self.key_selector = key_selector
         self.grid = grid
         self.combine = combine
         self.minds_late = minds_late
         self.is_pure = is_pure
+        self.sends_columns = sends_columns
 
     def open(self) -> None:
         """Open the combining function and bring it to one shape."""
@@ -122,7 +138,15 @@ class LocalWindowAggregation(StreamOperator):
             self._first = _itself
             self._fold = method_or_callable(self.combine, "reduce")
         self._panes: dict[int, dict[Hashable, _Group]] = {}
+        self._waiting = self._columns_of_fields()
         self._batches_alone = 0
+
+    def _columns_of_fields(self) -> PaneColumns | None:
+        """Where columns wait, if what is to be folded and by which key is known without asking a function."""
+        fields = self.key_selector.key_fields if isinstance(self.key_selector, ColumnSelector) else None
+        if fields is None or not isinstance(self.combine, FieldAggregation):
+            return None
+        return PaneColumns(self.combine.slots, fields, self.grid.width, self.grid.offset)
 
     def close(self) -> None:
         """Close the combining function."""
@@ -131,6 +155,8 @@ class LocalWindowAggregation(StreamOperator):
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
         """Start with no groups; `state` says whether the input was ever idle."""
         self._panes = {}
+        if self._waiting is not None:
+            self._waiting.clear()
         self._groups = self._tried = self._made = 0
         # Keys are as many as in the batch before, most likely. Only the speed depends on it.
         self._goes_alone = self._batches_alone > 0
@@ -145,16 +171,43 @@ class LocalWindowAggregation(StreamOperator):
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Fold a block into its groups, or pass its records on one by one where folding is no use."""
         # A record without timestamp fails where windows are assigned, with the sentence for it.
-        if self._goes_alone or timestamps is None or None in timestamps or (self._was_idle and self.minds_late):
-            self._send_groups(list(self._panes))
+        if self._passes_on() or timestamps is None or None in timestamps:
+            self._send_all()
             self.output.emit(values, timestamps)
             return
         before = self._groups
         self._fold_block(self._owned(values), timestamps, self._selected(values))
-        self._made += self._groups - before
-        self._tried += len(values)
+        self._judge(len(values), self._groups - before)
         if self._groups > GROUP_LIMIT:
-            self._send_groups(list(self._panes))
+            self._send_all()
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Let columns wait to be folded with others; as objects, where columns do not tell enough."""
+        if self._passes_on() or timestamps is None:
+            self._send_all()
+            self.output.emit(block, timestamps)
+            return
+        rest = None if self._waiting is None else self._waiting.take(block, timestamps, self._is_open)
+        if rest is None or self._waiting is None:
+            super().process_columns(block, timestamps, keys)
+            return
+        if len(rest):
+            self.output.emit(block.take(rest).values(), timestamps[rest].tolist())
+        if self._waiting.compact() and self._waiting.count > GROUP_LIMIT:
+            self._send_all()
+
+    def _is_open(self, start: int) -> bool:
+        # No pane straddles the time from which on windows are open.
+        return start >= self._open_from
+
+    def _passes_on(self) -> bool:
+        """Whether everything goes alone."""
+        return self._goes_alone or (self._was_idle and self.minds_late)
+
+    def _judge(self, records: int, groups: int) -> None:
+        """Learn whether folding is worth it."""
+        self._tried += records
+        self._made += groups
         if self._tried >= TRIAL_RECORDS:
             self._goes_alone = self._made > WORTHWHILE * self._tried
             self._batches_alone = BATCHES_ALONE if self._goes_alone else 0
@@ -193,34 +246,59 @@ class LocalWindowAggregation(StreamOperator):
     def on_watermark(self, watermark: int) -> None:
         """Send the groups of panes that are complete, then pass the watermark on."""
         width = self.grid.width
-        self._send_groups([start for start in self._panes if start + width - 1 <= watermark])
+        self._send_groups([start for start in self._starts() if start + width - 1 <= watermark])
         self._open_from = self.grid.open_from(watermark)
         super().on_watermark(watermark)
 
     def on_status(self, is_idle: bool) -> None:
         """Leave nothing behind: nobody will wait for an idle input."""
-        self._send_groups(list(self._panes))
+        self._send_all()
         self._was_idle = self._was_idle or is_idle
         super().on_status(is_idle)
 
     def on_end(self) -> None:
         """Send what is left."""
-        self._send_groups(list(self._panes))
+        self._send_all()
         super().on_end()
 
     def end_batch(self, now_ms: int, end_of_input: bool) -> None:
         """Send what is left: the next batch may run elsewhere."""
-        self._send_groups(list(self._panes))
+        self._send_all()
+
+    def _starts(self) -> list[int]:
+        """The panes that have anything."""
+        if self._waiting is None or not self._waiting.count:
+            return list(self._panes)
+        return list(dict.fromkeys((*self._panes, *self._waiting.starts())))
+
+    def _send_all(self) -> None:
+        self._send_groups(self._starts())
 
     def _send_groups(self, starts: list[int]) -> None:
         values: list[Any] = []
         stamps: list[int] = []
         for start in starts:
-            groups = self._panes.pop(start).values()
+            groups = self._panes.pop(start, {}).values()
+            self._groups -= len(groups)
             values += [Partial(key, start, accumulator, count) for accumulator, count, key in groups]
-            stamps += repeat(start, len(groups))
-        self._groups -= len(values)
+            values += self._send_columns(start)
+            stamps += repeat(start, len(values) - len(stamps))
         self.output.emit(values, stamps)
+
+    def _send_columns(self, start: int) -> list[Partial]:
+        """Send what waits in columns for a pane; returns what has to travel as objects."""
+        left: list[Partial] = []
+        if self._waiting is None:
+            return left
+        for folded in self._waiting.pop(start):
+            self._judge(int(folded.counts.sum()), len(folded.counts))
+            block = self._waiting.block_of(folded, start) if self.sends_columns else None
+            if block is not None:
+                self.output.emit(block, np.full(len(block), start))
+                continue
+            made = zip(folded.key_objects(), repeat(start), folded.accumulators(), folded.counts.tolist(), strict=False)
+            left += map(Partial._make, made)
+        return left
 
     def _selected(self, values: list[Any]) -> list[Any]:
         consumed, selector = iter(values), self.key_selector

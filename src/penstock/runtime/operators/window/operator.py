@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from penstock.datastream.window import MergingWindowAssigner
 from penstock.runtime.callables import Collector
+from penstock.runtime.columns import ColumnBlock, Stamps, key_objects
 from penstock.runtime.context import OperatorRuntimeContext
 from penstock.runtime.operators.timed import TimedOperator
 from penstock.runtime.operators.window.checks import check_spec
@@ -33,6 +36,7 @@ from penstock.runtime.operators.window.sessions import session_grouping_for
 from penstock.runtime.operators.window.shapes import fires_once_at_the_end, gives_one_window
 from penstock.runtime.operators.window.spec import WindowSpec
 from penstock.runtime.operators.window.windows import Windows
+from penstock.runtime.operators.window.young import YoungWindows, can_be_young
 from penstock.runtime.rows import Timestamps
 from penstock.state.keyed import VOID_NAMESPACE
 from penstock.state.timers import EVENT, Timer
@@ -83,6 +87,7 @@ class WindowOperator(TimedOperator):
         self._element: Callable[[Any, int | None, Any], bool]
         self._timer: Callable[[int, int, bytes], None]
         self._grouping: Grouping | None
+        self._young = YoungWindows(self, spec, spec.key_fields) if can_be_young(spec) else None
         if uses_panes(spec):
             combiner = combiner_of(spec.combine, takes_partials=spec.takes_partials, is_shared=False)
             panes = Panes(self, backend, spec, combiner, evaluator)
@@ -124,9 +129,65 @@ class WindowOperator(TimedOperator):
         """The context handed to user functions: its states belong to the key, not to a window."""
         return self._runtime_context
 
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        """Start without young windows."""
+        if self._young is not None:
+            self._young.begin_batch()
+
+    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
+        """Make state of what is left of young windows."""
+        if self._young is not None:
+            self._age()
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Let columns wait for the end of their windows where that can be; the rest as objects."""
+        rest = None
+        if self._young is not None and timestamps is not None:
+            rest = self._young.take_columns(block, timestamps)
+        if rest is None or timestamps is None:
+            super().process_columns(block, timestamps, keys)
+            return
+        if len(rest):
+            left = block.take(rest).values()
+            self._take_ordinarily(left, timestamps[rest].tolist(), key_objects(keys.take(pa.array(rest))))
+        self._age_if_full()
+
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
-        """Put a block into windows: together what can be, the rest one by one in its order."""
+        """Put a block into windows: those that began in this batch, and the others."""
         assert keys is not None
+        rest = None if self._young is None else self._young.take(values, timestamps, keys)
+        if rest is None:
+            self._take_ordinarily(values, timestamps, keys)
+            return
+        if rest:
+            assert timestamps is not None
+            chosen = ([each[index] for index in rest] for each in (values, timestamps, keys))
+            self._take_ordinarily(*chosen)
+        self._age_if_full()
+
+    def _age_if_full(self) -> None:
+        if self._young is not None and self._young.is_full():
+            self._age()
+
+    def _age(self, starts: list[int] | None = None) -> None:
+        """Make state of what windows, or all of them, have got in this batch."""
+        assert self._young is not None
+        left = self._young.take_out(starts)
+        self._take_ordinarily(left, [partial.start for partial in left], [partial.key for partial in left])
+
+    def on_watermark(self, watermark: int) -> None:
+        """Fire windows up to the watermark in the order of their ends, whatever they are kept in."""
+        if self._young is not None:
+            with_state, young = self._young.due(watermark)
+            self._age(with_state)  # before the watermark is there, or it would be late
+            self.watermark = watermark
+            for start in young:
+                self._fire(EVENT, self._young.last_of(start))
+                self._young.fire(start)
+        super().on_watermark(watermark)
+
+    def _take_ordinarily(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> None:
+        """Put a block into windows: together what can be, the rest one by one in its order."""
         rest = None if self._grouping is None else self._grouping.take(values, timestamps, keys)
         if rest is None:
             self._one_by_one(values, timestamps, keys)

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.datastream.output_tag import OutputTag
 from penstock.datastream.window import Evictor, Trigger, WindowAssigner
+from penstock.runtime.columns import KeyFields
 
 
 class Evaluation(enum.Enum):
@@ -30,7 +31,8 @@ class WindowSpec:
     """Everything a `WindowOperator` has to know.
 
     `combine` is a reduce function, a callable of two values or an aggregate function; without one the elements
-    themselves are kept. With `takes_partials` some of the values that come in are `Partial` objects.
+    themselves are kept. With `takes_partials` some of the values that come in are `Partial` objects. `key_fields` are
+    the fields that the key is, if it is known to be nothing else.
     """
 
     assigner: WindowAssigner[Any, Any]
@@ -42,3 +44,4 @@ class WindowSpec:
     allowed_lateness: int = 0
     late_tag: OutputTag | None = None
     takes_partials: bool = False
+    key_fields: KeyFields | None = None
