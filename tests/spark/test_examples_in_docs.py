@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
 # Run by tests/unit/cli, tests/unit/testing_plugin and tests/kafka.
-RUN_ELSEWHERE = {"cli", "jdbc", "kafka", "savepoints", "streams", "testing", "windows"}
+RUN_ELSEWHERE = {"cli", "columns", "jdbc", "kafka", "savepoints", "streams", "testing", "windows"}
 PAGES = [path for path in sorted(DOCUMENTS.glob("*.md")) if path.stem not in RUN_ELSEWHERE]
 BLOCK = re.compile(r"^```python run\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

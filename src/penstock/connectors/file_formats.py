@@ -20,6 +20,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from penstock.common.column_block import ColumnBlock
 from penstock.common.serialization import BulkWriterFactory
 from penstock.connectors.records import SCALAR_COLUMN, RecordShapeError, has_names, plain, to_columns
 from penstock.connectors.storage import Storage
@@ -65,6 +66,10 @@ class BlockEncoder(ABC):
     @abstractmethod
     def encode(self, values: list[Any]) -> Any:
         """Encode a block of at least one record; raise SinkError for a record that cannot be."""
+
+    def encode_columns(self, block: ColumnBlock) -> Any:
+        """Encode a block of columns as `encode` encodes their objects; None where it has to."""
+        return None
 
     @abstractmethod
     def open_chunk(self, stream: Any) -> ChunkWriter:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from penstock.common.column_block import ColumnBlock
 from penstock.connectors.bucketing import BasePathBucketAssigner, BucketAssigner, checked_bucket
 from penstock.connectors.file_committer import ClearStaging, FileCommitter, PublishFile
 from penstock.connectors.file_formats import BlockEncoder, Chunk, ChunkWriter, FileFormat
@@ -199,7 +200,18 @@ class FileWriter(SinkWriter):
         if not values:
             return
         for bucket, group in self._sink.bucket_assigner.assign(values, timestamps, watermark):
-            self._append(checked_bucket(bucket, self._name), group)
+            self._append(checked_bucket(bucket, self._name), self._encoder.encode(group))
+
+    def write_columns(self, block: ColumnBlock, timestamps: Any, watermark: int) -> None:
+        """Append columns to the chunk there, where all records go to one bucket and the format takes columns."""
+        if not len(block):
+            return
+        goes_to_one = type(self._sink.bucket_assigner) is BasePathBucketAssigner
+        encoded = self._encoder.encode_columns(block) if goes_to_one else None
+        if encoded is None:
+            super().write_columns(block, timestamps, watermark)
+        else:
+            self._append("", encoded)
 
     def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
         """Close the chunks, and merge those of each finished part into the file to publish."""
@@ -255,8 +267,7 @@ class FileWriter(SinkWriter):
             if path not in needed and version.isdigit() and int(version) < self._version:
                 self._storage.remove(path)
 
-    def _append(self, bucket: str, values: list[Any]) -> None:
-        block = self._encoder.encode(values)
+    def _append(self, bucket: str, block: Any) -> None:
         chunk = self._chunk_for(bucket, block)
         chunk.writer.write(block)
         part = self._parts[bucket]

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.common.column_block import ColumnBlock
 from penstock.connectors.file_formats import (
     BlockEncoder,
     Chunk,
@@ -73,6 +74,19 @@ class _ParquetEncoder(BlockEncoder):
         self._schema = pa.schema(fields)
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
+    def encode_columns(self, block: ColumnBlock) -> pa.Table | None:
+        if block.form in ("tuple", "value"):
+            return None  # names are the business of `encode`
+        schema = self._schema or pa.schema([(name, pa.null()) for name in block.batch.schema.names])
+        if set(schema.names) != set(block.batch.schema.names):
+            return None
+        found = [_learned_column(block.column(field.name), field.type) for field in schema]
+        arrays = [array for array in found if array is not None]
+        if len(arrays) < len(found):
+            return None
+        self._schema = pa.schema([field.with_type(array.type) for field, array in zip(schema, arrays, strict=True)])
+        return pa.Table.from_arrays(arrays, schema=self._schema)
+
     def open_chunk(self, stream: Any) -> ChunkWriter:
         assert self._schema is not None, "a chunk is opened before the first block"
         return _ParquetChunkWriter(stream, self._schema, self._compression)
@@ -108,6 +122,35 @@ class _ParquetEncoder(BlockEncoder):
                     f"{clipped(str(failure))}. Map the value, or declare the type of the records."
                 )
         raise AssertionError("a column failed though each of its values fits")
+
+
+def _learned_column(column: pa.Array | None, known: pa.DataType) -> pa.Array | None:
+    """A column of the type that its objects would get; None where they have to be asked, or to complain."""
+    if column is None:
+        return None
+    if column.null_count == len(column):
+        return pa.nulls(len(column), known)
+    if column.type == known:
+        return column
+    wanted = next((kind for kind, is_kind in _AS_OBJECTS if is_kind(column.type)), None)
+    if wanted is None or (known != wanted and not pa.types.is_null(known)):
+        return None
+    try:
+        return column if column.type == wanted else column.cast(wanted)
+    except pa.ArrowInvalid:  # a number beyond 64 bits
+        return None
+
+
+# What Arrow makes of the objects of such columns.
+_AS_OBJECTS = (
+    (pa.int64(), pa.types.is_integer),
+    (pa.float64(), pa.types.is_floating),
+    (pa.bool_(), pa.types.is_boolean),
+    (pa.string(), pa.types.is_string),
+    (pa.binary(), pa.types.is_binary),
+    (pa.date32(), pa.types.is_date32),
+    (pa.timestamp("us"), lambda kind: pa.types.is_timestamp(kind) and kind.tz is None and kind.unit == "us"),
+)
 
 
 def _converted(column: list[Any], wanted: pa.DataType | None) -> pa.Array:

@@ -14,6 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
+from penstock.common.column_block import ColumnBlock
 from penstock.errors import SinkError
 from penstock.metrics import MetricGroup
 
@@ -74,6 +78,10 @@ class SinkWriter(ABC):
     @abstractmethod
     def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:
         """Take a block of records."""
+
+    def write_columns(self, block: ColumnBlock, timestamps: npt.NDArray[np.int64] | None, watermark: int) -> None:
+        """Take a block of columns; as objects, unless the writer knows better."""
+        self.write(block.values(), None if timestamps is None else timestamps.tolist(), watermark)
 
     @abstractmethod
     def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:

@@ -16,6 +16,7 @@ PAGE = ROOT / "docs" / "testing.md"
 WINDOWS = ROOT / "docs" / "windows.md"
 STREAMS = ROOT / "docs" / "streams.md"
 SAVEPOINTS = ROOT / "docs" / "savepoints.md"
+COLUMNS = ROOT / "docs" / "columns.md"
 JDBC = ROOT / "docs" / "jdbc.md"
 EXAMPLE = ROOT / "examples" / "testing_a_job.py"
 FENCE = re.compile(r"^```python ?(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -27,12 +28,12 @@ def blocks(word: str, page: Path = PAGE) -> list[str]:
     return ["\n" * text.count("\n", 0, found.start(2)) + found[2] for found in FENCE.finditer(text) if found[1] == word]
 
 
-@pytest.mark.parametrize("page", [PAGE, WINDOWS, STREAMS, SAVEPOINTS, JDBC], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [PAGE, WINDOWS, STREAMS, SAVEPOINTS, COLUMNS, JDBC], ids=lambda page: page.stem)
 def test_the_program_of_the_page_runs(page: Path) -> None:
     # A module that nothing can import, so that its functions travel by value, as a script's do.
     namespace = {"__name__": f"{page.stem}_page"}
     for code in blocks("run-in-process", page):
-        exec(compile(code, page, "exec"), namespace)
+        exec(compile(code, page, "exec", dont_inherit=True), namespace)
 
 
 def test_the_test_file_of_the_page_passes(pytester: pytest.Pytester) -> None:
@@ -45,10 +46,11 @@ def test_only_the_block_for_spark_does_not_run() -> None:
     (shown,) = blocks("")
     assert "penstock_spark_env" in shown
     assert len(blocks("run-in-process")) >= 10
-    assert blocks("", WINDOWS) == blocks("", STREAMS) == blocks("", SAVEPOINTS) == []
+    assert blocks("", WINDOWS) == blocks("", STREAMS) == blocks("", SAVEPOINTS) == blocks("", COLUMNS) == []
     assert len(blocks("run-in-process", WINDOWS)) >= 7
     assert len(blocks("run-in-process", STREAMS)) >= 6
     assert len(blocks("run-in-process", SAVEPOINTS)) == 2
+    assert len(blocks("run-in-process", COLUMNS)) == 3
     (shown,) = blocks("", JDBC)
     assert "AsyncConnection" in shown
     assert len(blocks("run-in-process", JDBC)) == 3

@@ -18,7 +18,8 @@ from penstock.connectors.driver_sinks import CollectSink, ListSink, PrintSink, S
 from penstock.connectors.records import to_columns
 from penstock.errors import SinkError
 from penstock.graph.plan import JobPlan, Vertex
-from penstock.runtime.rows import ExchangeRow, decode_values, sender_of
+from penstock.runtime.columns import ColumnBlock
+from penstock.runtime.rows import ExchangeRow, decode_block, decode_values, sender_of
 
 _WAITING_BLOCKS = 64
 
@@ -120,11 +121,21 @@ def _decoder(schema: StructType) -> Callable[[Iterator[pa.RecordBatch]], Iterato
 def _decoded(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for payload in batch.column(0).to_pylist():
-            values = decode_values(payload)
-            columns = to_columns(values, schema.names)
-            missing = [None] * len(values)
-            arrays = [pa.array(columns.get(field.name, missing), field.type) for field in schema]
+            block = decode_block(payload).values
+            arrays = _columns_of(block, schema) if isinstance(block, ColumnBlock) else None
+            if arrays is None:
+                values = decode_values(payload)
+                columns = to_columns(values, schema.names)
+                missing = [None] * len(values)
+                arrays = [pa.array(columns.get(field.name, missing), field.type) for field in schema]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _columns_of(block: ColumnBlock, schema: pa.Schema) -> list[pa.Array] | None:
+    """The columns that Spark is to get, if they are of its types as they are."""
+    arrays = [block.column(field.name) for field in schema]
+    is_same = all(array is not None and array.type == field.type for array, field in zip(arrays, schema, strict=True))
+    return arrays if is_same else None
 
 
 def _inferred(values: list[Any]) -> StructType:

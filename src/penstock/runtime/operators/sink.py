@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from penstock.connectors.sink import RecordError, Sink, SinkContext
+from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
 
@@ -41,8 +43,15 @@ class SinkOperator(StreamOperator):
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Write a block."""
+        self._write(lambda: self._writer.write(values, timestamps, self.watermark))  # type: ignore[arg-type]
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Write a block of columns."""
+        self._write(lambda: self._writer.write_columns(block, timestamps, self.watermark))
+
+    def _write(self, write: Callable[[], None]) -> None:
         try:
-            self._writer.write(values, timestamps, self.watermark)  # type: ignore[arg-type]
+            write()
         except RecordError as error:
             cause = error.__cause__
             assert isinstance(cause, Exception)
