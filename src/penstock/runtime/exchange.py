@@ -24,7 +24,7 @@ from penstock.runtime.columns import ColumnBlock, KeyFields, Stamps, encode_colu
 from penstock.runtime.failure import current_record, describe_failure
 from penstock.runtime.pending_columns import PendingColumns
 from penstock.runtime.rows import AnyTimestamps, ExchangeRow, Timestamps, Values
-from penstock.state.group_columns import int_key_groups
+from penstock.state.group_columns import column_key_groups
 from penstock.state.groups import key_group, subtask_of
 from penstock.state.keys import encode_key
 
@@ -353,10 +353,10 @@ class KeyedWriter(ExchangeWriter):
             self._scatter_columns(self._targets_of_columns(keys), block, timestamps)
 
     def _targets_of_columns(self, keys: pa.Array) -> npt.NDArray[Any]:
-        if pa.types.is_signed_integer(keys.type) and not keys.null_count:
-            limit = self._edge.target_max_parallelism
-            groups = int_key_groups(keys.to_numpy(), limit).astype(np.int64)
-            return subtask_of(groups, self._targets, limit)  # type: ignore[arg-type, return-value]
+        limit = self._edge.target_max_parallelism
+        groups = column_key_groups(keys, limit)
+        if groups is not None:
+            return subtask_of(groups.astype(np.int64), self._targets, limit)  # type: ignore[arg-type, return-value]
         if pa.types.is_struct(keys.type):
             return np.fromiter(map(self._routes.__getitem__, key_objects(keys)), np.int64, len(keys))
         encoded = keys.dictionary_encode(null_encoding="encode")

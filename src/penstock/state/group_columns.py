@@ -1,6 +1,6 @@
-"""Key groups of whole columns of numbers; owns how they are computed at once, not what they are.
+"""Key groups of whole columns of numbers and texts; owns how they are computed at once, not what they are.
 
-The group of a number is that of its canonical bytes, as `penstock.state.groups` and `penstock.state.keys` define it.
+The group of a key is that of its canonical bytes, as `penstock.state.groups` and `penstock.state.keys` define it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,37 @@ from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from penstock.state.key_tags import LONG_LENGTH, TAG_STR
 from penstock.state.keys import encode_key
 
 _DIGIT = 16
 _DIGITS = 64 // _DIGIT
+_CHECKSUMS_OF_HEADS = [crc32(bytes([TAG_STR, length])) for length in range(LONG_LENGTH)]
+
+
+def column_key_groups(keys: pa.Array, max_parallelism: int) -> npt.NDArray[Any] | None:
+    """The key group of each key of a column; None for columns that have to be asked key by key."""
+    if keys.null_count:
+        return None
+    if pa.types.is_signed_integer(keys.type):
+        return int_key_groups(keys.to_numpy(), max_parallelism)
+    if not pa.types.is_string(keys.type):
+        return None
+    encoded = keys.dictionary_encode()
+    texts = encoded.dictionary.cast(pa.binary()).to_pylist()
+    if max(map(len, texts)) >= LONG_LENGTH:
+        return None
+    groups: npt.NDArray[Any] = text_key_groups(texts, max_parallelism)[encoded.indices.to_numpy()]
+    return groups
+
+
+def text_key_groups(texts: list[bytes], max_parallelism: int) -> npt.NDArray[np.uint32]:
+    """The key group of each text, given as UTF-8 of less than 255 bytes; as quick as to find it in a cache."""
+    heads = _CHECKSUMS_OF_HEADS
+    checksums = np.fromiter([crc32(text, heads[len(text)]) for text in texts], np.uint32, len(texts))
+    return _groups(checksums, max_parallelism)
 
 
 def int_key_groups(numbers: npt.NDArray[np.int64], max_parallelism: int) -> npt.NDArray[np.uint32]:
@@ -27,6 +53,10 @@ def int_key_groups(numbers: npt.NDArray[np.int64], max_parallelism: int) -> npt.
     for place, table in enumerate(_tables()):
         digits = (words >> np.uint64(place * _DIGIT)) & np.uint64((1 << _DIGIT) - 1)
         mixed ^= table[digits]
+    return _groups(mixed, max_parallelism)
+
+
+def _groups(mixed: npt.NDArray[np.uint32], max_parallelism: int) -> npt.NDArray[np.uint32]:
     mixed = (mixed ^ (mixed >> np.uint32(16))) * np.uint32(0x85EBCA6B)
     mixed = (mixed ^ (mixed >> np.uint32(13))) * np.uint32(0xC2B2AE35)
     groups: npt.NDArray[np.uint32] = (mixed ^ (mixed >> np.uint32(16))) % np.uint32(max_parallelism)

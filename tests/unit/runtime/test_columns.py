@@ -24,7 +24,7 @@ from penstock.runtime.exchange import RowEmitter, create_writer
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.operators import MapOperator
 from penstock.runtime.rows import ExchangeRow
-from penstock.state.group_columns import int_key_groups
+from penstock.state.group_columns import column_key_groups, int_key_groups
 from penstock.state.groups import key_group
 from penstock.state.keys import encode_key
 from tests.unit.runtime.rig import Rig
@@ -232,6 +232,15 @@ def test_a_new_batch_forgets_columns_of_the_last() -> None:
 def test_key_groups_of_columns_are_those_of_keys(numbers: list[int], groups: int) -> None:
     expected = [key_group(encode_key(number), groups) for number in numbers]
     assert int_key_groups(np.array(numbers, np.int64), groups).tolist() == expected
+
+
+@given(st.lists(st.text(max_size=300), min_size=1, max_size=8), st.integers(1, 300))
+def test_key_groups_of_texts_are_those_of_keys(texts: list[str], groups: int) -> None:
+    found = column_key_groups(pa.array(texts), groups)
+    if found is None:
+        assert any(len(text.encode()) > 254 for text in texts)
+    else:
+        assert found.tolist() == [key_group(encode_key(text), groups) for text in texts]
 
 
 def test_types_that_mean_something_to_one_process_only_do_not_stay_columns() -> None:
