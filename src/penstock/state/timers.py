@@ -156,9 +156,16 @@ class InternalTimers:
 
     def has_any_at(self, domain: int, timestamp: int) -> bool:
         """Tell whether any key has a timer at a timestamp."""
-        prefix = self._domains[domain].prefix
-        rows = self._backend.store.range(prefix + time_to_bytes(timestamp), _end_of(prefix, timestamp))
-        return next(rows, None) is not None
+        timers = self._domains[domain]
+        if timers.horizon == _BEFORE_ALL:
+            self._read_ahead(timers)
+        if timers.buckets.get(timestamp):
+            return True
+        if timestamp < timers.horizon:
+            return False
+        self._write(timers)
+        start = timers.prefix + time_to_bytes(timestamp)
+        return next(self._backend.store.range(start, prefix_end(start)), None) is not None
 
     def count(self, domain: int) -> int:
         """Return the number of timers, by going over them."""

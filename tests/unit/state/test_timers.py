@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import StateError
+from penstock.state import timers as timers_module
 from penstock.state.groups import key_group
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.keys import encode_key
@@ -83,6 +84,7 @@ def test_timers_equal_a_sorted_list(steps: list[Any], cache_limit: int) -> None:
             assert fired == due
             model.difference_update(due)
         assert harness.timers.next_timestamp(domain) == (min(model)[0] if model else None)
+        assert harness.timers.has_any_at(domain, timestamp) == any(timer[0] == timestamp for timer in model)
         assert harness.timers.count(domain) == len(model)
 
 
@@ -210,3 +212,15 @@ def test_deleting_the_first_timer_moves_the_next_timestamp() -> None:
     assert harness.timers.next_timestamp(EVENT) == 2
     harness.delete("b", 2)
     assert harness.timers.next_timestamp(EVENT) is None
+
+
+def test_timers_that_are_not_in_memory_are_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timers_module, "_READ_AT_ONCE", 2)
+    harness = Harness()
+    for timestamp in range(10, 20):
+        harness.register("a", timestamp)
+    harness.next_batch()
+    harness.register("b", 30)
+    harness.delete("a", 18)
+    found = [timestamp for timestamp in range(40) if harness.timers.has_any_at(EVENT, timestamp)]
+    assert found == [*range(10, 18), 19, 30]
