@@ -25,8 +25,8 @@ from penstock.runtime.failure import current_record, describe_failure
 from penstock.runtime.pending_columns import PendingColumns
 from penstock.runtime.rows import AnyTimestamps, ExchangeRow, Timestamps, Values
 from penstock.state.group_columns import column_key_groups
-from penstock.state.groups import key_group, subtask_of
-from penstock.state.keys import encode_key
+from penstock.state.groups import key_group, key_groups, subtask_of
+from penstock.state.keys import encode_key, encode_keys
 
 BLOCK_RECORDS = 8_192
 BLOCK_BYTES = 4 * 1024 * 1024
@@ -321,6 +321,21 @@ class _Routes(dict[Any, int]):
         self[key] = target
         return target
 
+    def of_all(self, keys: list[Any]) -> list[int]:
+        """The targets of many keys; those met for the first time are dealt with together."""
+        found = list(map(self.get, keys))
+        if None not in found:
+            return found  # type: ignore[return-value]
+        new = [key for key in set(keys) if key not in self]
+        if len(self) + len(new) > ROUTE_CACHE_LIMIT:
+            self.clear()
+            new = list(set(keys))
+        groups = key_groups(encode_keys(new), self._max_parallelism)
+        self.update(
+            zip(new, [subtask_of(group, self._parallelism, self._max_parallelism) for group in groups], strict=True)
+        )
+        return list(map(self.__getitem__, keys))
+
     def of_bytes(self, key_bytes: bytes) -> int:
         group = key_group(key_bytes, self._max_parallelism)
         return subtask_of(group, self._parallelism, self._max_parallelism)
@@ -376,7 +391,7 @@ class KeyedWriter(ExchangeWriter):
 
     def _targets_of(self, keys: list[Any], values: list[Any]) -> list[int]:
         try:
-            return list(map(self._routes.__getitem__, keys))
+            return self._routes.of_all(keys)
         except TypeError:  # a key that cannot be hashed, such as a list, or encoded: now one by one, with its record
             return [self._route(key, value) for key, value in zip(keys, values, strict=True)]
 

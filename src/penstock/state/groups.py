@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
 from zlib import crc32
+
+import numpy as np
 
 from penstock.errors import ConfigurationError
 
@@ -18,6 +22,15 @@ def key_group(key_bytes: bytes, max_parallelism: int) -> int:
     mixed = ((mixed ^ (mixed >> 16)) * 0x85EBCA6B) & _MASK
     mixed = ((mixed ^ (mixed >> 13)) * 0xC2B2AE35) & _MASK
     return (mixed ^ (mixed >> 16)) % max_parallelism
+
+
+def key_groups(keys_bytes: Sequence[bytes], max_parallelism: int) -> list[int]:
+    """Return the key groups of many encoded keys: those that `key_group` gives, in a fraction of the time."""
+    mixed: Any = np.fromiter(map(crc32, keys_bytes), np.uint32, len(keys_bytes))
+    mixed = (mixed ^ (mixed >> 16)) * np.uint32(0x85EBCA6B)
+    mixed = (mixed ^ (mixed >> 13)) * np.uint32(0xC2B2AE35)
+    groups: list[int] = ((mixed ^ (mixed >> 16)) % np.uint32(max_parallelism)).tolist()
+    return groups
 
 
 def default_max_parallelism(parallelism: int) -> int:

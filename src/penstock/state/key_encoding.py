@@ -6,7 +6,7 @@ import dataclasses
 import enum
 import struct
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -42,6 +42,15 @@ def encode_key(value: Any) -> bytes:
         return encoder(value)
     except RecursionError:
         raise KeyEncodingError("A key is nested too deeply or contains itself: use a flat key.") from None
+
+
+def encode_keys(values: Sequence[Any]) -> list[bytes]:
+    """Return the canonical bytes of many keys: those that `encode_key` gives, in less time where their type is one."""
+    kinds = set(map(type, values))
+    if kinds == {int} and min(values) >= -INT_OFFSET and max(values) < INT_OFFSET:
+        return [_pack_int(_TAG_INT, value + INT_OFFSET) for value in values]
+    encoder = _encode_str if kinds == {str} else encode_key
+    return [encoder(value) for value in values]
 
 
 def _heads(tag: int) -> list[bytes]:

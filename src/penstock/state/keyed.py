@@ -23,23 +23,29 @@ from typing import Any, Protocol, TypeVar
 
 from penstock.errors import StateError
 from penstock.state.declarations import StateDeclaration, Written, serializers_of
-from penstock.state.groups import check_parallelism, key_group
+from penstock.state.groups import check_parallelism, key_group, key_groups
 from penstock.state.keys import encode_key, read_key
 from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
 from penstock.state.serializers import StateSerializer
-from penstock.state.slots import PLAIN_TYPES, code_of, slot_of
+from penstock.state.slots import PLAIN_TYPES, code_of, codes_of, slot_of
 from penstock.state.store import OrderedStore
 from penstock.state.ttl import time_to_live_of
 from penstock.state.ttl_states import EXPIRING
 from penstock.state.ttl_sweep import Sweep
-from penstock.state.value_states import KeyedAggregatingState, KeyedReducingState, KeyedValueState
+from penstock.state.value_states import (
+    KeyedAggregatingState,
+    KeyedReducingState,
+    KeyedValueState,
+    SingleObjectState,
+)
 from penstock.state.written import WrittenSchemas
 
 VOID_NAMESPACE = b""
 _VOID_CODE = encode_key(VOID_NAMESPACE)
 _META = b"\x00"
 _KEYED = b"\x01"
+_MANY_MISSED = 8  # one key in so many that had to be looked up alone is worth looking them up together
 _HEAD_BYTES = 9  # up to the key: row type, operator, group, state id
 STATE_KINDS = ("value", "list", "map", "reducing", "aggregating")
 """Kinds of state, in the order of the numbers that stand for them on disk."""
@@ -88,6 +94,7 @@ class KeyedStateBackend:
         "_key",
         "_last_namespace",
         "_max_parallelism",
+        "_missed",
         "_operator",
         "_parts",
         "_schemas",
@@ -132,6 +139,7 @@ class KeyedStateBackend:
         self._counter = 0
         self._last_namespace = VOID_NAMESPACE, _VOID_CODE
         self._key: Any = _NO_KEY
+        self._missed = 0
         self.cached = 0
         self.key_slot: Hashable = _NO_KEY
         self.slot: Hashable = _NO_KEY
@@ -205,7 +213,7 @@ class KeyedStateBackend:
         self.slot = (_SCOPE, slot, self.namespace) if self.namespace else slot
 
     def walk(self, keys: list[Any]) -> Iterator[Any]:
-        """Make one key after the other the current one, as `set_key` does, and give it: each until the next is asked for.
+        """Make one key after the other the current one, as `set_key` does, and give it.
 
         A generator is resumed in less time than a method is called, and this is done for every record.
         """
@@ -214,12 +222,23 @@ class KeyedStateBackend:
                 self.set_key(key)
                 yield key
             return
-        limit = self._cache_limit
+        if self._missed * _MANY_MISSED > len(keys):
+            self._prepare(keys)
+        limit, self._missed = self._cache_limit, 0
         for key in keys:
             if self.cached > limit:
                 self.flush()
             self._key = self.key_slot = self.slot = key
             yield key
+
+    def _prepare(self, keys: list[Any]) -> None:
+        """Read together what the keys of a block will need, if the block before has shown that most of them are new."""
+        new = [*set(keys).difference(self._encoded)]
+        self._encode(new)
+        for state in self._states.values():
+            if isinstance(state, SingleObjectState):
+                state.prepare(new)
+        self._missed = len(new)
 
     def clear_key(self) -> None:
         """Have no current key: what is processed next belongs to none."""
@@ -344,10 +363,28 @@ class KeyedStateBackend:
         entry = self._ids.get(state_name)
         return self._head + group + (self._new_id(state_name) if entry is None else entry[1]) + code + namespace
 
+    def rows(self, slots: list[Hashable], state_name: str) -> list[bytes]:
+        """Return the rows of slots in a state, without suffix."""
+        if tuple in set(map(type, slots)):  # they may have a namespace
+            return [self.row(slot, state_name) for slot in slots]
+        entry = self._ids.get(state_name)
+        state_id, encoded = self._new_id(state_name) if entry is None else entry[1], self._encoded
+        self._encode([slot for slot in slots if slot not in encoded])
+        head, tail = self._head, _VOID_CODE
+        return [head + group + state_id + code + tail for group, code in map(encoded.__getitem__, slots)]
+
+    def _encode(self, slots: list[Hashable]) -> None:
+        """Encode many keys together: each costs a fraction of what it costs alone."""
+        if slots:
+            codes = codes_of(slots)
+            groups = [group.to_bytes(2, "big") for group in key_groups(codes, self._max_parallelism)]
+            self._encoded.update(zip(slots, zip(groups, codes, strict=True), strict=True))
+
     def encoded(self, key_slot: Hashable) -> tuple[bytes, bytes]:
         """Return the key group (2 bytes) and the encoded key of a slot without namespace."""
         found = self._encoded.get(key_slot)
         if found is None:
+            self._missed += 1
             code = code_of(key_slot)
             found = key_group(code, self._max_parallelism).to_bytes(2, "big"), code
             self._encoded[key_slot] = found

@@ -12,9 +12,9 @@ import pickle
 from typing import Any
 
 from penstock.state.key_decoding import decode_key, read_key
-from penstock.state.key_encoding import encode_key
+from penstock.state.key_encoding import encode_key, encode_keys
 
-__all__ = ["decode_key", "encode_key", "keeps_type", "read_key"]
+__all__ = ["decode_key", "encode_key", "encode_keys", "keeps_type", "read_key"]
 
 
 def keeps_type(key: Any) -> bool:

@@ -26,6 +26,7 @@ _PAGE_BYTES = 4096
 _MOST_CHANGED_BYTES = 64 * 2**20
 _FIRST_CHUNK = 16
 _LAST_CHUNK = 512
+_PIECE = 4096
 _TAG = b"tag"
 _BOOT_FILE = "boot_id"
 _BOOT_SOURCE = "/proc/sys/kernel/random/boot_id"
@@ -116,6 +117,23 @@ class LmdbStore(LocalStore):
         self._room -= _PAGE_BYTES + len(value)
         if self._room < 0:
             self._make_room()
+
+    def put_many(self, entries: list[Entry]) -> None:
+        """Set the values of many keys."""
+        if any(len(key) > _DIRECT_BYTES for key, _ in entries):
+            super().put_many(entries)
+            return
+        for first in range(0, len(entries), _PIECE):
+            piece = entries[first : first + _PIECE]
+            try:
+                self._cursor.putmulti(piece)
+            except lmdb.MapFullError:
+                raise self._full() from None
+            except _DAMAGE as error:
+                raise self._condemned(error) from None
+            self._room -= len(piece) * _PAGE_BYTES + sum([len(value) for _, value in piece])
+            if self._room < 0:
+                self._make_room()
 
     def delete(self, key: bytes) -> bool:
         """Remove `key`, absent or not, and tell whether it was there."""

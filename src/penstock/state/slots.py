@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from penstock.state import key_tags as tags
-from penstock.state.keys import decode_key, encode_key
+from penstock.state.keys import decode_key, encode_key, encode_keys
 
 PLAIN_TYPES = frozenset({str, int, bool, type(None)})
 _ITEM_TYPES = PLAIN_TYPES | {bytes}
@@ -37,6 +37,11 @@ def slot_of_code(code: bytes) -> Hashable:
         if _ITEM_TYPES.issuperset(map(type, plain)):
             return plain  # type: ignore[no-any-return]
     return code
+
+
+def codes_of(slots: list[Hashable]) -> list[bytes]:
+    """Return the encoded keys that slots stand for."""
+    return [code_of(slot) for slot in slots] if bytes in set(map(type, slots)) else encode_keys(slots)
 
 
 def code_of(slot: Hashable) -> bytes:

@@ -298,8 +298,7 @@ class InternalTimers:
                 bucket[entry] = row = self._row(timers, timestamp, entry)
                 rows[row] = _value_of(key)
         timers.fresh.clear()
-        for row in sorted(rows):
-            store.put(row, rows[row])
+        store.put_many(sorted(rows.items()))
 
 
 def _parts_of(entry: Hashable) -> tuple[Hashable, bytes]:

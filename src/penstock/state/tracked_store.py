@@ -21,6 +21,7 @@ _MAX_ENTRIES = 500_000
 _MAX_BYTES = 64 * 2**20
 # What a dict slot and the headers of two bytes objects take, so that many small entries count for what they are.
 _ENTRY_OVERHEAD = 150
+_PIECE = 4096
 
 
 class TrackedStore(OrderedStore):
@@ -61,6 +62,17 @@ class TrackedStore(OrderedStore):
         self._bytes += len(key) + len(value) + _ENTRY_OVERHEAD
         if self._bytes > self._max_bytes or len(self._changes) > self._max_entries:
             self._spill()
+
+    def put_many(self, entries: list[tuple[bytes, bytes]]) -> None:
+        """Set the values of many keys."""
+        # In pieces, so that what is remembered stays bounded.
+        for first in range(0, len(entries), _PIECE):
+            piece = entries[first : first + _PIECE]
+            self._inner.put_many(piece)
+            self._changes.update(piece)
+            self._bytes += sum([len(key) + len(value) for key, value in piece]) + len(piece) * _ENTRY_OVERHEAD
+            if self._bytes > self._max_bytes or len(self._changes) > self._max_entries:
+                self._spill()
 
     def delete(self, key: bytes) -> bool:
         """Remove `key`, absent or not, and tell whether it was there."""

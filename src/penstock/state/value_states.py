@@ -29,6 +29,8 @@ class SingleObjectState:
         self._dumps, self._loads = serializer.dumps, serializer.loads
         self._objects: dict[Hashable, Any] = {}
         self._changed: set[Hashable] = set()
+        self._loaded_alone = 0
+        self._is_prepared = False
         self._stored: dict[Hashable, bytes] = {}  # bytes in the store of objects that can be changed in place
 
     def clear(self) -> None:
@@ -40,8 +42,7 @@ class SingleObjectState:
 
     def write(self) -> None:
         """Write the objects that changed."""
-        for slot in self._changed:
-            self._write_object(slot, self._objects[slot])
+        self._write_changed(list(self._changed))
         for slot, data in self._stored.items():
             if slot not in self._changed:
                 self._stored[slot] = self._rewrite_object(slot, data)
@@ -52,6 +53,7 @@ class SingleObjectState:
         self._objects.clear()
         self._changed.clear()
         self._stored.clear()
+        self._is_prepared = False
 
     def _get(self) -> Any:
         slot = self._backend.slot
@@ -71,26 +73,45 @@ class SingleObjectState:
     def _load(self, slot: Hashable) -> Any:
         backend = self._backend
         backend.check_key(self.name)
-        data = backend.store.get(backend.row(slot, self.name))
+        self._loaded_alone += 1
+        backend.cached += 1
+        return self._remember(slot, backend.store.get(backend.row(slot, self.name)))
+
+    def _remember(self, slot: Hashable, data: bytes | None) -> Any:
         value = None if data is None else self._decode(slot, data)
         if data is not None and not is_frozen(value):
             self._stored[slot] = data
         self._objects[slot] = value
-        backend.cached += 1
         return value
 
-    def _write_object(self, slot: Hashable, value: Any) -> None:
-        row = self._backend.row(slot, self.name)
-        if value is None:
-            self._backend.store.delete(row)
-            self._stored.pop(slot, None)
+    def prepare(self, slots: list[Hashable]) -> None:
+        """Load the objects of slots together, if most of those used last had to be loaded one by one."""
+        alone, self._loaded_alone = self._loaded_alone, 0
+        if alone * 2 < len(slots) and not self._is_prepared:
             return
-        data = self._encode(slot, value)
-        self._backend.store.put(row, data)
-        if is_frozen(value):
-            self._stored.pop(slot, None)
-        else:
-            self._stored[slot] = data
+        self._is_prepared = True
+        slots = [slot for slot in slots if slot not in self._objects]
+        for slot, data in zip(slots, map(self._backend.store.get, self._backend.rows(slots, self.name)), strict=True):
+            self._remember(slot, data)
+        self._backend.cached += len(slots)
+
+    def _write_changed(self, slots: list[Hashable]) -> None:
+        store, objects, stored, encode = self._backend.store, self._objects, self._stored, self._encode
+        entries = []
+        for slot, row in zip(slots, self._backend.rows(slots, self.name) if slots else (), strict=True):
+            value = objects[slot]
+            if value is None:
+                store.delete(row)
+                stored.pop(slot, None)
+                continue
+            data = encode(slot, value)
+            entries.append((row, data))
+            if not is_frozen(value):
+                stored[slot] = data
+            elif stored:
+                stored.pop(slot, None)
+        entries.sort()
+        store.put_many(entries)
 
     def _rewrite_object(self, slot: Hashable, stored: bytes) -> bytes:
         data = self._encode(slot, self._objects[slot])

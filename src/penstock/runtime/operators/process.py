@@ -24,7 +24,6 @@ class OperatorTimerService(TimerService):
 
     def __init__(self, operator: StreamOperator) -> None:
         self._operator = operator
-        self._known = operator.context.timers
 
     def current_processing_time(self) -> int:
         """The clock, in milliseconds."""
@@ -51,9 +50,10 @@ class OperatorTimerService(TimerService):
         self._timers().delete(EVENT, timestamp if type(timestamp) is int else _whole(timestamp))
 
     def _timers(self) -> InternalTimers:
-        if self._known is None:
+        timers = self._operator.context.timers
+        if timers is None:
             raise StateError("timers need a keyed stream: call key_by(...) before process(...)")
-        return self._known
+        return timers
 
 
 def _whole(timestamp: Any) -> int:
