@@ -15,6 +15,7 @@ from penstock.connectors.frame_source import FrameSource, batch_to_block
 from penstock.engine.spark.local_stores import local_folder
 from penstock.engine.spark.rows_arrow import from_batch, in_batches
 from penstock.engine.spark.shipping import ShippedPlan, clock_of, forget, subtask_of
+from penstock.engine.spark.worker_garbage import keep_collections_short
 from penstock.errors import CheckpointError
 from penstock.runtime.batch_run import frame_rows, is_due, source_rows, vertex_rows
 from penstock.runtime.report import SubtaskEntry
@@ -32,6 +33,7 @@ class SparkHost:
     """What `batch_run` asks of an engine, for one batch in one task."""
 
     def __init__(self, plan: ShippedPlan) -> None:
+        keep_collections_short()
         context = TaskContext.get()
         batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
         assert context is not None and batch is not None, "not in a task of a streaming query"
