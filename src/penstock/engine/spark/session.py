@@ -26,6 +26,11 @@ QUERY_CONFIG = {
     # The default file manager forks processes for links and permissions: 0.15 s a batch on a local disk.
     "spark.sql.streaming.checkpointFileManagerClass": _FILE_MANAGER,
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    # Hadoop's local file system runs `chmod` for every file it makes, and the layer for checksums above it, which Spark
+    # switches off for its logs, once more. SQL settings reach the Hadoop settings of a query; the cache of file systems
+    # knows nothing of settings, so it is left out.
+    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
     # Partition i is subtask i: nothing may merge or split partitions behind our back.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
