@@ -189,11 +189,12 @@ def test_the_search_path_of_the_driver_reaches_the_reader(controls: list[Control
         sys.path.remove(str(tmp_path))
 
 
-def test_rows_carry_the_description_through_arrow(controls: list[Control]) -> None:
+def test_a_copy_for_tasks_has_the_plan_and_nothing_of_the_driver(controls: list[Control]) -> None:
     sources = Sources(controls, {4: collection(2)}, {}, 3)
-    part = sources.reader.partitions(sources.offset, sources.reader.latestOffset(sources.offset, LIMIT))[0]
-    table = next(iter(sources.reader.read(part)))
-    assert [task.vertex for task in pickle.loads(table.column(0).to_pylist()[0])] == [4]
+    assert sources.reader._plan is None
+    sources.control.write_plan(b"the plan")
+    copy = pickle.loads(pickle.dumps(sources.reader))
+    assert (copy._plan, copy._sources) == (b"the plan", None)
 
 
 def test_what_the_driver_says_is_what_the_reader_sees(controls: list[Control]) -> None:

@@ -21,6 +21,7 @@ from penstock.runtime.intake import SourceList, Wish
 
 CLOCK = "clock"
 """Name of the file that stands for the clock, where a scripted source sets it."""
+_PLAN = "plan"
 
 
 class Control:
@@ -36,6 +37,11 @@ class Control:
             # Two layers: what the program's own modules and classes need comes before what is made of them.
             cloudpickle.dump((Surroundings.of_this_process(), cloudpickle.dumps(sources)), stream)
         self._write()
+
+    def write_plan(self, plan: bytes) -> None:
+        """Leave the plan, which the reader sends to the tasks that read; before the query starts."""
+        with open(os.path.join(self.directory, _PLAN), "wb") as stream:
+            stream.write(plan)
 
     @property
     def state(self) -> Wish:
@@ -78,6 +84,15 @@ class Control:
         with open(path + ".tmp", "w") as stream:
             json.dump(asdict(self._state), stream)
         os.replace(path + ".tmp", path)
+
+
+def read_plan(directory: str) -> bytes | None:
+    """The plan that the driver left, None if there is none yet."""
+    try:
+        with open(os.path.join(directory, _PLAN), "rb") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
 
 
 class ControlReader:

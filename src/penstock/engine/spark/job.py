@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import tempfile
 import threading
@@ -212,6 +213,7 @@ class SparkJob:
         sources = SourceList.of(self.plan, self.settings.max_records_per_batch)
         control = Control(sources)
         shipped = self._ship(self._task_settings(attempt, control.now_ms()), control.clock_file)
+        control.write_plan(pickle.dumps(shipped))
         committer = BatchCommitter(
             self.plan,
             self._directory,

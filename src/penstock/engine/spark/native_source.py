@@ -1,8 +1,8 @@
 """One Spark data source for everything that Penstock reads itself, and for control: ticks, drain, end of input.
 
 One for all, because every Python source of a query costs a process and some 0.1 s a batch. Its offset, see
-`penstock.runtime.intake`, is plain JSON that Spark logs before each batch. Its rows only name ranges; the records are
-made by the source operator, in the task after it.
+`penstock.runtime.intake`, is plain JSON that Spark logs before each batch. Its partitions only name ranges; the records
+are made by the source operator, in the task that reads them: its rows are those of level 0.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
-from penstock.engine.spark.control import ControlReader
+from penstock.engine.spark.control import ControlReader, read_plan
+from penstock.engine.spark.rows_arrow import SPARK_SCHEMA
+from penstock.engine.spark.tasks import run_native_sources
 from penstock.runtime.intake import SourceList, grouped
-from penstock.runtime.source_tasks import Offset
+from penstock.runtime.source_tasks import Offset, SourceTask
 
 NAME = "penstock"
-_SCHEMA = pa.schema([("info", pa.binary())])
 
 
 class PenstockSource(DataSource):
@@ -35,8 +36,8 @@ class PenstockSource(DataSource):
         return NAME
 
     def schema(self) -> str:
-        """One binary column: a pickled list of tasks."""
-        return "info binary"
+        """Rows of the exchange."""
+        return SPARK_SCHEMA
 
     def streamReader(self, schema: Any) -> PenstockReader:
         """Make the reader (in the process Spark starts for it)."""
@@ -49,6 +50,11 @@ class PenstockReader(DataSourceStreamReader):
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._sources: SourceList | None = None
+        self._plan: bytes | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What tasks need of it, which may be on other machines: the plan, and nothing of the driver's."""
+        return {"_directory": self._directory, "_sources": None, "_plan": read_plan(self._directory)}
 
     def _load(self) -> SourceList:
         if self._sources is None:
@@ -86,8 +92,14 @@ class PenstockReader(DataSourceStreamReader):
         return [InputPartition(pickle.dumps(group)) for group in groups or [[]]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Hand the tasks over."""
-        yield pa.RecordBatch.from_arrays([pa.array([partition.value], pa.binary())], schema=_SCHEMA)
+        """In a task: run the source operators over the ranges of a partition.
+
+        Done here and not in a function behind the source, which would be another Python process and a way through
+        the JVM for every task.
+        """
+        assert self._plan is not None, "only a copy that was sent to a task reads"
+        group: list[SourceTask] = pickle.loads(partition.value)
+        return run_native_sources(pickle.loads(self._plan), group)
 
     def stop(self) -> None:
         """The query has ended: Spark has closed the connection, which its runner would report as an error."""

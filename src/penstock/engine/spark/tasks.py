@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import uuid
 from collections.abc import Iterator
 
@@ -84,14 +83,11 @@ class SparkHost:
         return self._seal
 
 
-def run_native_sources(plan: ShippedPlan, batches: Batches) -> Batches:
-    """Level 0 for sources that Penstock reads itself: each input row names splits and ranges of them."""
+def run_native_sources(plan: ShippedPlan, group: list[SourceTask]) -> Batches:
+    """Level 0 for sources that Penstock reads itself: each task names a split or partitions, and ranges of them."""
     host = SparkHost(plan)
-    for table in batches:
-        for info in table.column(0).to_pylist():
-            group: list[SourceTask] = pickle.loads(info)
-            for task in group:
-                yield from in_batches(source_rows(host, task))
+    for task in group:
+        yield from in_batches(source_rows(host, task))
 
 
 def run_frame_source(plan: ShippedPlan, vertex: int, source: FrameSource, batches: Batches) -> Batches:

@@ -29,7 +29,7 @@ def build_frame(
     """
     session.dataSource.register(PenstockSource)
     native = session.readStream.format(NAME).option("control", control_directory).load()
-    frames = [native.mapInArrow(_native_task(shipped), SPARK_SCHEMA)]
+    frames = [native]
     counts: dict[str, int] = {}
     for vertex in plan.sources():
         if vertex.is_ephemeral:
@@ -69,13 +69,6 @@ def _frame_of(session: SparkSession, vertex: Vertex) -> DataFrame:
 
 
 # Spark pickles these functions by value: they hold nothing but what they pass on.
-
-
-def _native_task(shipped: ShippedPlan) -> Task:
-    def native_sources(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return tasks.run_native_sources(shipped, batches)
-
-    return native_sources
 
 
 def _frame_task(shipped: ShippedPlan, vertex: Vertex) -> Task:
