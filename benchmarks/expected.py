@@ -15,7 +15,7 @@ from benchmarks.catalogue import Workload
 from benchmarks.peers.drawn import TWIN_SHIFT, VALUES, key_of, time_of
 from benchmarks.peers.reporting import SESSION_GAP_S, SLIDING_S, WINDOW_S
 
-RECORDS = 6_000
+RECORDS = 4_000
 KEYS = 50
 SETTLED = 0.75
 """Results of so much of the time must be there; systems with batches know late how far they have come."""

@@ -11,9 +11,9 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,19 +38,41 @@ def main(words: list[str] | None = None) -> int:
     arguments = _arguments(words)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that it ends as by Ctrl-C: with its processes
     plan = plan_of(arguments)
-    for environment in sorted({system.environment for _, _, system in plan}):
-        peer_environments.prepare(environment)
     console = Console(width=max(Console().width, 120))
-    if arguments.verify:
-        return verify(console, plan)
+    missing = unprepared(plan)
+    try:
+        if arguments.verify:
+            return verify(console, plan, missing)
+        return compare(console, arguments, plan, missing)
+    except KeyboardInterrupt:
+        console.print("Stopped; what was measured is kept, and --append goes on from there.")
+        return 130
+
+
+def unprepared(plan: Plan) -> dict[str, str]:
+    """Make the environments of a plan; returns those that could not be made, and why."""
+    found = {}
+    for environment in sorted({system.environment for _, _, system in plan}):
+        try:
+            peer_environments.prepare(environment)
+        except (OSError, subprocess.CalledProcessError) as error:
+            found[environment] = f"its environment could not be made: {error}"
+    return found
+
+
+def compare(console: Console, arguments: argparse.Namespace, plan: Plan, missing: dict[str, str]) -> int:
+    """Measure all runs of a plan; what is stored is whole after each of them."""
     if arguments.quick:
         console.print("The quick comparison: three workloads, the nearest peers, one round.")
-    content = _beginning(arguments, plan)
+    content = _beginning(arguments, {system.environment for _, _, system in plan} - set(missing))
     for number, (turn, workload, system) in enumerate(plan, 1):
-        found = measure(workload, system, turn, arguments.seconds, arguments.scale)
+        if system.environment in missing:
+            found = failed(workload, system, turn, missing[system.environment])
+        else:
+            found = measure(workload, system, turn, arguments.seconds, arguments.scale)
         keep(content, found)
         results.write(arguments.output.stem, content, arguments.output.parent)
-        console.print(f"{number}/{len(plan)} {tables.line(found)}")
+        console.print(f"{number}/{len(plan)} {tables.line(found)}", highlight=False, markup=False)
     tables.show(console, content)
     console.print(f"Results: {arguments.output}")
     return 1 if any(run["error"] for run in content["runs"]) else 0
@@ -94,11 +116,11 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     return plan
 
 
-def _beginning(arguments: argparse.Namespace, plan: Plan) -> dict[str, Any]:
+def _beginning(arguments: argparse.Namespace, environments: set[str]) -> dict[str, Any]:
     """The heading, and with `--append` the runs that are there."""
     before = results.read(arguments.output.stem, arguments.output.parent) if arguments.append else None
     versions = dict(before["versions"]) if before else {}
-    for environment in {system.environment for _, _, system in plan} - {"penstock"}:
+    for environment in sorted(environments - {"penstock"}):
         package = peer_environments.PACKAGES[environment]
         versions[package] = peer_environments.version(environment)
     rounds = max(arguments.rounds, before["rounds"] if before else 0)
@@ -111,17 +133,21 @@ def measure(workload: Workload, system: System, turn: int, seconds: float, scale
     """One run, as it stands in the file of results."""
     small, large = workload.sizes(system, seconds, scale)
     ended, reported = run(workload, system, [WARM_UP, small, large])
-    found: dict[str, Any] = {"workload": workload.id, "system": system.id, "round": turn}
-    measured = speed(reported, ended.started) if ended.error is None else Measured(None, None)
+    measured = speed(reported, ended.started) if ended.error is None else Measured(None, None, ended.error)
     return {
-        **found,
+        **failed(workload, system, turn, measured.error),
         "small": _size(reported, 1),
         "large": _size(reported, 2),
         "records_per_second": measured.records_per_second,
         "startup_seconds": measured.startup_seconds,
         "peak_mb": round(ended.peak_mb),
-        "error": ended.error or measured.error,
     }
+
+
+def failed(workload: Workload, system: System, turn: int, error: str | None) -> dict[str, Any]:
+    """A run that has measured nothing."""
+    names = {"workload": workload.id, "system": system.id, "round": turn, "small": None, "large": None}
+    return {**names, "records_per_second": None, "startup_seconds": None, "peak_mb": None, "error": error}
 
 
 def _size(reported: list[dict[str, Any]], place: int) -> dict[str, Any] | None:
@@ -182,21 +208,21 @@ def keep(content: dict[str, Any], found: dict[str, Any]) -> None:
     content["runs"] = [*others, found]
 
 
-def verify(console: Console, plan: Plan) -> int:
+def verify(console: Console, plan: Plan, missing: dict[str, str]) -> int:
     """Compare what each system puts out with plain Python; exits with 1 if one differs or failed."""
-    status = 0
-    for text in _verdicts(plan):
-        console.print(text)
-        status = status or int(": right" not in text)
-    return status
-
-
-def _verdicts(plan: Plan) -> Iterator[str]:
+    wrong = 0
     for _, workload, system in plan:
-        short = shortened(workload)
-        ended, reported = run(short, system, [RECORDS], collect=True)
-        found = ended.error or differences(short, RECORDS, reported[0]["results"])
-        yield f"{workload.id}, {system.id}: {found or 'right'}"
+        found = missing.get(system.environment) or wrong_results(workload, system)
+        wrong += found is not None
+        console.print(f"{workload.id}, {system.id}: {found or 'right'}", highlight=False, markup=False)
+    return 1 if wrong else 0
+
+
+def wrong_results(workload: Workload, system: System) -> str | None:
+    """What is wrong with the results of a system, if anything."""
+    short = shortened(workload)
+    ended, reported = run(short, system, [RECORDS], collect=True)
+    return ended.error or differences(short, RECORDS, reported[0]["results"])
 
 
 if __name__ == "__main__":

@@ -60,10 +60,15 @@ def drawn_column(keys: int, zipf: bool = False) -> Any:
     return numpy.array(drawn_keys(keys, zipf))
 
 
+def remainder_sql(dividend: str, divisor: int) -> str:
+    """A remainder as a BIGINT; Flink gives it the type of the divisor, and an INT would overflow."""
+    return f"MOD({dividend}, CAST({divisor} AS BIGINT))"
+
+
 def key_sql(number: str, keys: int, zipf: bool) -> str:
     """The key of the record whose number is the SQL expression `number`."""
-    place = f"MOD({number}, {PERIOD})"
-    found = f"MOD({place} * ({place} * {_SQUARE} + {_LINEAR}), {PRIME})"
+    place = remainder_sql(number, PERIOD)
+    found = remainder_sql(f"{place} * ({place} * {_SQUARE} + {_LINEAR})", PRIME)
     if zipf:
         return f"CAST(FLOOR(POWER({keys}, CAST({found} AS DOUBLE) / {PRIME})) AS BIGINT) - 1"
-    return f"MOD({found}, {keys})"
+    return remainder_sql(found, keys)

@@ -16,7 +16,7 @@ from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 from pyflink.table import Schema, StreamTableEnvironment, Table
 
 from benchmarks.peers import reporting
-from benchmarks.peers.drawn import TWIN_SHIFT, VALUES, key_sql
+from benchmarks.peers.drawn import TWIN_SHIFT, VALUES, key_sql, remainder_sql
 
 
 def environment(task: reporting.Task) -> StreamExecutionEnvironment:
@@ -72,4 +72,5 @@ def numbers(
     view = "twin_numbers" if twin else "numbers"
     tables.create_temporary_view(view, tables.from_data_stream(sequence, schema))
     key = key_sql(f"(n + {TWIN_SHIFT})" if twin else "n", task.keys, task.zipf)
-    return tables.sql_query(f"SELECT {key} AS k, MOD(n, {VALUES}) AS v, t, ts FROM {view}")
+    value = remainder_sql("n", VALUES)
+    return tables.sql_query(f"SELECT {key} AS k, {value} AS v, t, ts FROM {view}")

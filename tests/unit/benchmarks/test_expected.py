@@ -62,7 +62,7 @@ def test_counts_may_come_for_each_batch() -> None:
 def test_the_short_form_meets_each_key_as_often() -> None:
     short = shortened(WORKLOADS["session"])
     assert (short.keys, short.rate) == (50, 10)
-    assert short.options["spark_native"]["batch"] == 600
+    assert short.options["spark_native"]["batch"] == 400
 
 
 def test_drawn_keys_are_spread_and_without_a_cycle() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +17,8 @@ from tests.unit.benchmarks import made_up
 
 
 def finished(turn: int, rate: float) -> dict[str, Any]:
-    return {"workload": "timers", "system": "penstock", "round": turn, "records_per_second": rate, "error": None}
+    names = {"workload": "timers", "system": "penstock", "round": turn}
+    return {**names, "records_per_second": rate, "startup_seconds": 1.0, "peak_mb": 100, "error": None}
 
 
 def names(words: str) -> list[tuple[int, str, str]]:
@@ -56,6 +60,22 @@ def test_a_run_takes_the_place_of_the_same_one_before() -> None:
     content: dict[str, Any] = {"runs": [finished(1, 10), finished(2, 20)]}
     keep(content, finished(1, 30))
     assert content["runs"] == [finished(2, 20), finished(1, 30)]
+
+
+def test_an_environment_that_cannot_be_made_fails_its_systems_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(environment: str) -> None:
+        if environment == "bytewax":
+            raise subprocess.CalledProcessError(1, "pip")
+
+    monkeypatch.setattr(side_by_side.peer_environments, "prepare", refuse)
+    monkeypatch.setattr(side_by_side, "measure", lambda workload, system, turn, *_: finished(turn, 10.0))
+    output = tmp_path / "peers.json"
+    words = f"--only count_2k --systems penstock,bytewax_1 --rounds 1 --output {output}"
+    assert side_by_side.main(words.split()) == 1
+    errors = [run["error"] for run in json.loads(output.read_text())["runs"]]
+    assert errors == [None, "its environment could not be made: Command 'pip' returned non-zero exit status 1."]
 
 
 def test_a_failed_run_says_why() -> None:
