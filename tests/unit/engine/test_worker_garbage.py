@@ -103,10 +103,28 @@ def test_a_cycle_that_became_garbage_while_frozen_goes_in_the_end(clock: Clock) 
 
 def test_a_process_watches_its_collections_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_garbage, "_garbage", None)
-    before = list(gc.callbacks)
+    before, threshold = list(gc.callbacks), gc.get_threshold()
     try:
         worker_garbage.keep_collections_short()
+        gc.set_threshold(60_000)  # what a function of the user's sets stays
         worker_garbage.keep_collections_short()
         assert len(gc.callbacks) == len(before) + 1
+        assert gc.get_threshold()[0] == 60_000
     finally:
         gc.callbacks[:] = before
+        gc.set_threshold(*threshold)
+
+
+def test_a_block_of_records_does_not_set_off_collections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_garbage, "_garbage", None)
+    before, threshold = list(gc.callbacks), gc.get_threshold()
+    seen: list[int] = []
+    try:
+        worker_garbage.keep_collections_short()
+        gc.collect()
+        gc.callbacks.append(lambda phase, info: seen.append(info["generation"]))
+        block = [[number] for number in range(8_192)]
+        assert len(block) == 8_192 and seen == []
+    finally:
+        gc.callbacks[:] = before
+        gc.set_threshold(*threshold)

@@ -14,6 +14,9 @@ from typing import Any
 _SLOW_SECONDS = 0.004
 _THAW_SECONDS = 600.0
 _OLDEST = 2
+# A block of records is some ten thousand objects, all of them alive: to look through them after every 700 new ones, as
+# Python does by itself, is most of what it costs to make them.
+_YOUNG_OBJECTS = 50_000
 
 
 class WorkerGarbage:
@@ -57,4 +60,5 @@ def keep_collections_short() -> None:
     if _garbage is None:
         _garbage = WorkerGarbage()
         gc.callbacks.append(_garbage.on_collection)
+        gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
     _garbage.on_task()
