@@ -173,7 +173,8 @@ class WindowOperator(TimedOperator):
         """Make state of what windows, or all of them, have got in this batch."""
         assert self._young is not None
         left = self._young.take_out(starts)
-        self._take_ordinarily(left, [partial.start for partial in left], [partial.key for partial in left])
+        if left:
+            self._take_ordinarily(left, [partial.start for partial in left], [partial.key for partial in left])
 
     def on_watermark(self, watermark: int) -> None:
         """Fire windows up to the watermark in the order of their ends, whatever they are kept in."""
