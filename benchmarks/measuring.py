@@ -13,6 +13,7 @@ import psutil
 from benchmarks.workloads import Build
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.engine.spark.session import WORKER_DAEMON
 
 MEGABYTE = 1024 * 1024
 
@@ -50,8 +51,8 @@ class WorkerMemory:
 
 def _resident_mb(process: psutil.Process) -> float:
     try:
-        # Spark's JVM has "pyspark" in its command line too, as a folder.
-        if "pyspark.daemon" not in process.cmdline():
+        # Workers are forked from their daemon, and called like it. Spark's JVM has its name too, among its settings.
+        if WORKER_DAEMON not in process.cmdline()[1:3]:
             return 0.0
         return float(process.memory_info().rss) / MEGABYTE
     except psutil.Error:  # it has just ended

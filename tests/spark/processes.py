@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from penstock.engine.spark.session import WORKER_DAEMON
 from tests.spark.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,7 +122,7 @@ class Program:
 
     def task_workers(self) -> list[psutil.Process]:
         """Python processes that Spark forked to run tasks, children of its daemon."""
-        daemons = {process.pid for process in self.processes("pyspark.daemon pyspark.worker")}
+        daemons = {process.pid for process in self.processes(f"{WORKER_DAEMON} pyspark.worker")}
         return [process for process in self.processes("pyspark.worker") if _parent_of(process) in daemons]
 
     def processes(self, text: str) -> list[psutil.Process]:

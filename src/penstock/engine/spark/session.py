@@ -18,6 +18,9 @@ from pyspark.sql import SparkSession
 from penstock.graph.settings import JobSettings
 from penstock.java import java_home
 
+WORKER_DAEMON = "penstock.engine.spark.worker_daemon"
+"""The module that workers are forked from; by name, for Python warns of a module that is imported before it is run."""
+
 _TASK_FAILURES = 4
 _equipped: set[str] = set()
 
@@ -57,8 +60,9 @@ def get_session(settings: JobSettings) -> SparkSession:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ["JAVA_HOME"] = str(java_home())
     _let_workers_find_penstock()
-    builder = SparkSession.builder.appName(settings.job_name).master(_master(settings))
-    for key, value in {**_SESSION_CONFIG, **settings.spark_config}.items():
+    master = _master(settings)
+    builder = SparkSession.builder.appName(settings.job_name).master(master)
+    for key, value in {**_SESSION_CONFIG, **daemon_config(master), **settings.spark_config}.items():
         if key != "spark.master":
             builder = builder.config(key, value)
     return _with_package(builder.getOrCreate())
@@ -86,6 +90,12 @@ def _master(settings: JobSettings) -> str:
     if settings.spark_master is not None:
         return settings.spark_master
     return os.environ.get("SPARK_MASTER") or f"local[{os.cpu_count() or 1},{_TASK_FAILURES}]"
+
+
+def daemon_config(master: str) -> dict[str, str]:
+    """Elsewhere it is not known what is installed, or (not Linux) which threads a fork would leave behind."""
+    is_here = master.startswith("local") and not master.startswith("local-cluster") and sys.platform == "linux"
+    return {"spark.python.daemon.module": WORKER_DAEMON} if is_here else {}
 
 
 def _package_archive() -> str:
