@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from penstock.common.types import Row
 
-__all__ = ["Field", "field_names", "position_of", "read_field"]
+__all__ = ["Field", "FieldGetters", "field_names", "position_of", "read_field"]
 
 Field = int | str
 
@@ -62,3 +63,36 @@ def read_field(record: Any, field: Field) -> Any:
         return getattr(record, field)
     except AttributeError:
         raise _missing(record, field) from None
+
+
+class FieldGetters(dict[type, Callable[[Any], Any]]):
+    """By type of record, the quickest way to some fields: one gives its value, several a tuple.
+
+    A getter raises KeyError, IndexError or AttributeError where a field is missing; `slow` has the right words for it.
+    """
+
+    def __init__(self, fields: tuple[Field, ...], read: Callable[[Any, Field], Any] = read_field) -> None:
+        """Find the fields; `read` is what the quick ways must agree with."""
+        super().__init__()
+        self._fields = fields
+        self._read = read
+
+    def __missing__(self, kind: type) -> Callable[[Any], Any]:
+        getter = self[kind] = self._quick(kind) or self.slow
+        return getter
+
+    def slow(self, record: Any) -> Any:
+        """The way for records of any shape."""
+        values = tuple([self._read(record, field) for field in self._fields])
+        return values[0] if len(values) == 1 else values
+
+    def _quick(self, kind: type) -> Callable[[Any], Any] | None:
+        are_positions = all(isinstance(field, int) for field in self._fields)
+        are_names = all(isinstance(field, str) for field in self._fields)
+        if kind is Row or (kind is dict and are_names) or (issubclass(kind, (tuple, list)) and are_positions):
+            return itemgetter(*self._fields)
+        # Names are those of attributes for dataclasses and named tuples alone: an int has attributes as well.
+        named = dataclasses.is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+        if named and are_names and all(str(field).isidentifier() for field in self._fields):
+            return attrgetter(*map(str, self._fields))
+        return None

@@ -7,22 +7,18 @@ as much for a record.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import numbers
 from collections.abc import Callable
-from operator import attrgetter, itemgetter
 from typing import Any
 
-from penstock.common.types import Row
+from penstock.common.record_fields import Field, FieldGetters, read_field
 from penstock.datastream.field_aggregates import FieldAggregate, Slot, slots_of
 from penstock.datastream.functions import AggregateFunction
-from penstock.datastream.selectors import Field, read_field
 
 __all__ = ["FieldAggregation", "read_value"]
 
 _SCALARS = (numbers.Number, str, bytes, datetime.date, datetime.time, datetime.timedelta)
-_BY_ITEM = (tuple, list, Row)
 
 
 class FieldAggregation(AggregateFunction):
@@ -68,34 +64,6 @@ def read_value(record: Any, field: Field) -> Any:
     return record if field == 0 and isinstance(record, _SCALARS) else read_field(record, field)
 
 
-class _Getters(dict[type, Callable[[Any], Any]]):
-    """By type of record: the quickest way to the fields. One field gives its value, several a tuple."""
-
-    def __init__(self, fields: tuple[Field, ...]) -> None:
-        super().__init__()
-        self._fields = fields
-
-    def __missing__(self, kind: type) -> Callable[[Any], Any]:
-        getter = self[kind] = self._quick(kind) or self.slow
-        return getter
-
-    def slow(self, record: Any) -> Any:
-        """The way for records of any shape, which has the right words for a field that is missing."""
-        values = tuple([read_value(record, field) for field in self._fields])
-        return values[0] if len(values) == 1 else values
-
-    def _quick(self, kind: type) -> Callable[[Any], Any] | None:
-        are_positions = all(isinstance(field, int) for field in self._fields)
-        are_names = all(isinstance(field, str) for field in self._fields)
-        if kind is Row or (kind is dict and are_names) or (issubclass(kind, _BY_ITEM) and are_positions):
-            return itemgetter(*self._fields)
-        # Names are those of attributes for dataclasses and named tuples alone: an int has attributes as well.
-        named = dataclasses.is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
-        if named and are_names and all(str(field).isidentifier() for field in self._fields):
-            return attrgetter(*map(str, self._fields))
-        return None
-
-
 def _number(value: Any) -> Any:
     """The first value of a sum: the others are added to it, so it is enough that this one is a number."""
     if isinstance(value, numbers.Number):
@@ -106,7 +74,7 @@ def _number(value: Any) -> Any:
 def _compiled(aggregates: tuple[FieldAggregate, ...], slots: tuple[Slot, ...]) -> dict[str, Any]:
     fields = tuple(dict.fromkeys(slot.field for slot in slots if slot.field is not None))
     names = {field: f"v{index}" for index, field in enumerate(fields)}
-    getters = _Getters(fields)
+    getters = FieldGetters(fields, read_value)
     # Nothing of the user's own text gets into the source: fields and slots are numbered.
     known: dict[str, Any] = {
         "getters": getters,

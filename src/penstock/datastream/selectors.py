@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.common.column_block import ColumnSelector
-from penstock.common.record_fields import Field, field_names, position_of, read_field
+from penstock.common.record_fields import Field, FieldGetters, field_names, position_of, read_field
 from penstock.common.types import Row
 from penstock.datastream.functions import KeySelector
 from penstock.errors import GraphError
@@ -77,8 +77,18 @@ class FieldSelector(ColumnSelector):
         """What the key is, for records that are columns."""
         return self.field
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_getters", FieldGetters((self.field,)))  # frozen for others
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FieldSelector, (self.field,)
+
     def __call__(self, record: Any) -> Any:
         """Return the field's value."""
+        try:
+            return self._getters[type(record)](record)  # type: ignore[attr-defined]
+        except (KeyError, IndexError, AttributeError):
+            pass  # said below, without this one in the traceback
         return read_field(record, self.field)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections import defaultdict, namedtuple
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,20 @@ def test_a_field_name_reads_every_shape_that_has_names(record: Any) -> None:
 @pytest.mark.parametrize("record", POSITIONAL, ids=repr)
 def test_a_position_reads_every_shape_that_has_positions(record: Any) -> None:
     assert make_key_selector(1)(record) == 1
+
+
+@pytest.mark.parametrize("field", ["count", "price", 1, 7])
+def test_a_key_is_what_reading_the_field_gives_or_says(field: Any) -> None:
+    selector = make_key_selector(field)
+    for record in [*NAMED, *POSITIONAL, defaultdict(int, name="a"), 5, "text", {1: "b"}]:
+        assert _outcome(selector, record) == _outcome(lambda record: read_field(record, field), record)
+
+
+def _outcome(read: Any, record: Any) -> Any:
+    try:
+        return read(record)
+    except KeyError as missing:
+        return str(missing), missing.__context__ is None or missing.__suppress_context__
 
 
 def test_several_fields_make_a_tuple_key() -> None:

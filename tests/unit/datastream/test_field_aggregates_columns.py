@@ -1,4 +1,4 @@
-"""Field aggregates of columns give what those of objects give: whole jobs in process, cut at random."""
+"""Field aggregates of columns give what those of objects give: whole jobs in process, cut and crashed at random."""
 
 from __future__ import annotations
 
@@ -68,10 +68,20 @@ def source(records: list[Any], as_columns: bool) -> Any:
     return DataGeneratorSource(lambda number: rows[number], len(records))
 
 
-def run(records: list[Any], as_columns: bool, seed: int, build: Any) -> tuple[list[str], list[str]]:
+def run(
+    records: list[Any],
+    as_columns: bool,
+    seed: int,
+    build: Any,
+    *,
+    delay: int = 8,
+    crashes: bool = False,
+    tasks: int = 2,
+) -> tuple[list[str], list[str]]:
     """Results and late elements, as sorted texts: NaN is not equal to itself, and types must agree too."""
-    environment = StreamExecutionEnvironment.in_process(seed).set_parallelism(2)
-    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(8)).with_timestamp_assigner("t")
+    crash_rate = 0.05 if crashes and as_columns else 0.0
+    environment = StreamExecutionEnvironment.in_process(seed, crash_rate=crash_rate).set_parallelism(tasks)
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(delay)).with_timestamp_assigner("t")
     stream = environment.from_source(source(records, as_columns), strategy, "records")
     stream = build(stream if as_columns else stream.map(lambda row: row, DECLARED))
     results, late = CollectSink(), CollectSink()
@@ -93,19 +103,32 @@ def small_limits() -> Any:
         yield
 
 
-@given(records=st.lists(RECORDS, max_size=40), assigner=WINDOWS, key=KEYS, seed=st.integers(0, 99))
-@settings(max_examples=25)
-def test_windows(records: list[Any], assigner: Any, key: Any, seed: int) -> None:
+def windowed(assigner: Any, key: Any) -> Any:
     def build(stream: Any) -> Any:
         return stream.key_by(key).window(assigner).side_output_late_data(LATE).aggregate_fields(*AGGREGATES)
 
-    assert run(records, True, seed, build) == run(records, False, seed, build)
+    return build
+
+
+@given(records=st.lists(RECORDS, max_size=40), assigner=WINDOWS, key=KEYS, seed=st.integers(0, 99))
+@settings(max_examples=12)
+def test_windows_and_what_is_late_for_them(records: list[Any], assigner: Any, key: Any, seed: int) -> None:
+    build = windowed(assigner, key)
+    assert run(records, True, seed, build) == run(records, False, seed, build)  # the same seed: the same cuts
+
+
+@given(records=st.lists(RECORDS, min_size=10, max_size=40), assigner=WINDOWS, seed=st.integers(0, 99))
+@settings(max_examples=8)
+def test_windows_of_a_job_that_crashes(records: list[Any], assigner: Any, seed: int) -> None:
+    build = windowed(assigner, "k")
+    plain = run(records, False, seed, build, delay=100)
+    assert run(records, True, seed, build, delay=100, crashes=True) == plain
 
 
 @given(records=st.lists(RECORDS, max_size=40), key=KEYS, seed=st.integers(0, 99))
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_rolling(records: list[Any], key: Any, seed: int) -> None:
     def build(stream: Any) -> Any:
         return stream.key_by(key).aggregate_fields(*AGGREGATES)
 
-    assert run(records, True, seed, build) == run(records, False, seed, build)
+    assert run(records, True, seed, build, crashes=True, tasks=1) == run(records, False, seed, build, tasks=1)
