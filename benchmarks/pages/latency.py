@@ -33,10 +33,17 @@ def latency_section(latency: Results | None) -> Section:
         "Tiny batches", f"ms; dashed: the aim, {FLOOR_MS} ms", "batch", points, limit=FLOOR_MS, ticks=ticks
     )
     section.add_picture("floor", [panel], "Milliseconds of each tiny batch")
+    if "parts_ms" in latency:
+        section.add("What Spark says that such a batch is made of, at the median ([more](internals/tiny_batch.md)):")
+        section.add_table(("part", "ms"), [(part, number(each)) for part, each in latency["parts_ms"].items()])
     section.add("From the moment a record is due at the source to the moment it can be seen behind the sink:")
     rows = [
         (str(turn), number(each["rate"]), number(each["samples"]), number(each["p50"]), number(each["p99"]))
         for turn, each in enumerate(latency["delay_ms"], 1)
     ]
     section.add_table(("round", "records/s", "records", "p50, ms", "p99, ms"), rows)
+    if "idle_cores" in latency:
+        section.add(
+            f"A job that has nothing to do takes {latency['idle_cores']:.0%} of one core, all processes together."
+        )
     return section

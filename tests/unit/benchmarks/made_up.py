@@ -76,6 +76,8 @@ def latency() -> dict[str, Any]:
         **HEADING,
         "floor_ms": [260.0 + number * 7 % 31 for number in range(40)],
         "delay_ms": [{"p50": 350.0 + turn, "p99": 700.0, "samples": 15_000, "rate": 1_000} for turn in (1, 2, 3)],
+        "parts_ms": {"walCommit": 8.0, "addBatch": 217.0},
+        "idle_cores": 0.07,
     }
 
 

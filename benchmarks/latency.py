@@ -1,0 +1,204 @@
+"""`python -m benchmarks.latency`: the time of a batch that has next to nothing to do, and the delay of a record.
+
+Owns one job of two levels, measured in both ways, what its idleness costs, and the results file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from statistics import median, quantiles
+from typing import Any
+
+import psutil
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
+
+from benchmarks import results
+from benchmarks.workloads import SPREAD, RunningCount, discard
+from penstock.common import Configuration, WatermarkStrategy
+from penstock.common.job_client import JobClient
+from penstock.connectors.source import Chunk, SplitSource
+from penstock.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
+
+PARALLELISM = 2
+ROUNDS = 3
+KEYS = 2_000
+RATE = 1_000
+TINY_RATE = 100
+WARM_UP_BATCHES, MEASURED_BATCHES = 60, 40
+WARM_UP_SECONDS, MEASURED_SECONDS = 8, 15
+IDLE_SECONDS = 10
+PARTS = ("latestOffset", "queryPlanning", "walCommit", "addBatch", "commitOffsets", "triggerExecution")
+
+
+class DueRecords(SplitSource):
+    """Records (key, time it is due in ms) at an even rate by the machine's clock; none if the rate is 0."""
+
+    def __init__(self, records_per_second: int) -> None:
+        """Begin now."""
+        self._rate = records_per_second
+        self._began_ms = time.time_ns() / 1e6
+
+    def is_bounded(self) -> bool:
+        """It goes on until the job is cancelled."""
+        return False
+
+    def split_count(self, parallelism: int) -> int:
+        """One for each subtask."""
+        return parallelism
+
+    def split_end(self, split: int, split_count: int) -> int | None:
+        """None."""
+        return None
+
+    def available(self, split: int, split_count: int, position: int, elapsed_ms: int, limit: int) -> int:
+        """What is due by now."""
+        due = int((time.time_ns() / 1e6 - self._began_ms) * self._rate / 1000) // split_count
+        return max(position, min(due, position + limit))
+
+    def read(self, split: int, split_count: int, start: int, stop: int) -> Iterator[Chunk]:
+        """Records of a range."""
+        numbers = range(start * split_count + split, stop * split_count, split_count)
+        yield [(n * SPREAD % 4_294_967_296 % KEYS, self._began_ms + n * 1000 / self._rate) for n in numbers], None
+
+
+class CountAndPass(RunningCount):
+    """Counts, and hands on when the record was due."""
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterable[Any]:
+        """Count."""
+        for key, count in super().process_element(value, ctx):
+            yield key, count, value[1]
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Milliseconds of tiny batches: those of the warm-up, those after it, and the median of each part of these."""
+
+    warm_up: list[int]
+    measured: list[int]
+    parts: dict[str, float]
+
+
+def _counts(rate: int) -> DataStream:
+    environment = StreamExecutionEnvironment.get_execution_environment(Configuration()).set_parallelism(PARALLELISM)
+    records = environment.from_source(DueRecords(rate), WatermarkStrategy.no_watermarks(), "due")
+    return records.key_by(lambda record: record[0]).process(CountAndPass())
+
+
+def _started(rate: int, name: str) -> JobClient:
+    counts = _counts(rate)
+    discard(counts)
+    return counts.environment.execute_async(name)
+
+
+def floor() -> Floor:
+    """Run tiny batches and let Spark tell how long each part of them took."""
+    job = _started(TINY_RATE, "floor")
+    seen: dict[int, dict[str, int]] = {}
+    try:
+        while len(seen) < WARM_UP_BATCHES + MEASURED_BATCHES:
+            time.sleep(0.5)  # rarely: asking is work for the process that is measured
+            seen |= _batches()
+    finally:
+        job.cancel().result()
+    durations = [seen[batch] for batch in sorted(seen)]
+    totals = [each["triggerExecution"] for each in durations]
+    measured = durations[WARM_UP_BATCHES:]
+    parts = {part: median(each.get(part, 0) for each in measured) for part in PARTS}
+    return Floor(totals[:WARM_UP_BATCHES], totals[WARM_UP_BATCHES:], parts)
+
+
+def _batches() -> dict[int, dict[str, int]]:
+    """Durations of the last batches that did something, by number."""
+    queries = SparkSession.active().streams.active
+    progress = queries[0].recentProgress if queries else []
+    return {each["batchId"]: each["durationMs"] for each in progress if "addBatch" in each["durationMs"]}
+
+
+def delays() -> list[float]:
+    """Milliseconds from being due to being handed out, final, of every record that was due after the warm-up."""
+    began_ms: float | None = None
+    found: list[float] = []
+    with _counts(RATE).execute_and_collect("delay") as collected:
+        for _, _, due_ms in collected:
+            now_ms = time.time_ns() / 1e6
+            # What was due while the job started tells of the start.
+            began_ms = began_ms or now_ms
+            age = due_ms - began_ms - 1000 * WARM_UP_SECONDS
+            if age >= 1000 * MEASURED_SECONDS:
+                break
+            if age >= 0:
+                found.append(now_ms - due_ms)
+    return found
+
+
+def idle_cores() -> float:
+    """How much of a core all processes of a job take that has nothing to do."""
+    job = _started(0, "idle")
+    try:
+        time.sleep(5)  # what a start sets off is over by then
+        before, began = _cpu_seconds(), time.monotonic()
+        time.sleep(IDLE_SECONDS)
+        return (_cpu_seconds() - before) / (time.monotonic() - began)
+    finally:
+        job.cancel().result()
+
+
+def _cpu_seconds() -> float:
+    own = psutil.Process()
+    return sum(_cpu_of(process) for process in [own, *own.children(recursive=True)])
+
+
+def _cpu_of(process: psutil.Process) -> float:
+    try:
+        return float(sum(process.cpu_times()[:2]))
+    except psutil.Error:  # it has just ended
+        return 0.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print and store."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    rounds = parser.parse_args(arguments).rounds
+    tiny = floor()
+    cuts = [(quantiles(each, n=100), len(each)) for each in (delays() for _ in range(rounds))]
+    idle = idle_cores()
+    Console().print(_table(tiny, cuts, idle))
+    content = {
+        "floor_ms": tiny.measured,
+        "warm_up_ms": tiny.warm_up,
+        "parts_ms": tiny.parts,
+        "delay_ms": [
+            {"p50": round(cut[49]), "p99": round(cut[98]), "samples": samples, "rate": RATE} for cut, samples in cuts
+        ],
+        "idle_cores": round(idle, 3),
+    }
+    results.write("latency", {**results.heading(parallelism=PARALLELISM, rounds=rounds), **content})
+    return 0
+
+
+def _table(tiny: Floor, cuts: list[tuple[list[float], int]], idle: float) -> Table:
+    table = Table(title=f"Two levels: a tiny batch, and the delay of a record at {RATE:,} records/s")
+    table.add_column("what")
+    table.add_column("ms", justify="right")
+    table.add_row(f"tiny batch, median of {len(tiny.measured)}", f"{median(tiny.measured):,.0f}")
+    for part, each in tiny.parts.items():
+        table.add_row(f"  {part}", f"{each:,.0f}")
+    table.add_row(f"tiny batch of the first {len(tiny.warm_up)}, median", f"{median(tiny.warm_up):,.0f}")
+    for turn, (cut, _) in enumerate(cuts, 1):
+        table.add_row(f"delay p50 / p99, round {turn}", f"{cut[49]:,.0f} / {cut[98]:,.0f}")
+    table.add_row("an idle job takes, of one core", f"{idle:.1%}")
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())
