@@ -39,7 +39,7 @@ def kafka_jars() -> Path:
 @pytest.fixture(scope="session")
 def kafka(kafka_jars: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
     """The broker of the run; a test that stops or kills one makes its own, with the fixture `own_kafka`."""
-    broker = LocalBroker(tmp_path_factory.mktemp("kafka"))
+    broker = LocalBroker(tmp_path_factory.mktemp("kafka"), ends_with_starter=True)
     try:
         yield broker.start()
     finally:
@@ -49,7 +49,7 @@ def kafka(kafka_jars: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture
 def own_kafka(kafka_jars: Path, tmp_path: Path) -> Iterator[LocalBroker]:
     """A broker for one test, not started yet."""
-    broker = LocalBroker(tmp_path / "kafka")
+    broker = LocalBroker(tmp_path / "kafka", ends_with_starter=True)
     try:
         yield broker
     finally:

@@ -19,6 +19,7 @@ from penstock.java import java_home
 from penstock.kafka_broker.broker_settings import HOST, java_command, log_properties, server_properties
 from penstock.kafka_broker.folder_lock import claimed, is_claimed
 from penstock.kafka_broker.jars import broker_jars
+from penstock.kafka_broker.parent_death import dying_with_this_process
 from penstock.kafka_broker.topics import cluster_id, create_topic, topics
 from penstock.user_cache import user_cache
 
@@ -48,13 +49,21 @@ class LocalBroker:
 
     Whoever names the same folder means the same broker, in this process or another. Without a port it keeps the one
     that it had last time; the first time it takes `first_port`, or a free one. As a context manager it runs inside
-    the block.
+    the block, and is killed if this process is; `ends_with_starter` has that for `start` too (Linux).
     """
 
-    def __init__(self, folder: Path | str, port: int | None = None, first_port: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        port: int | None = None,
+        first_port: int | None = None,
+        *,
+        ends_with_starter: bool = False,
+    ) -> None:
         self.folder = Path(folder).absolute()
         self._wanted_port = port
         self._first_port = first_port
+        self._ends_with_starter = ends_with_starter
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
@@ -120,6 +129,7 @@ class LocalBroker:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> LocalBroker:
+        self._ends_with_starter = True
         return self.start()
 
     def __exit__(
@@ -176,6 +186,7 @@ class LocalBroker:
                 cwd=self.folder,
                 pass_fds=(descriptor,),
                 start_new_session=True,  # Ctrl-C in the terminal is not meant for a broker that stays
+                preexec_fn=dying_with_this_process() if self._ends_with_starter else None,
             )
         self._write(_Record(self._child.pid, port, cluster))
 
