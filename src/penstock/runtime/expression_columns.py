@@ -58,7 +58,7 @@ def _value(expression: Expression, block: ColumnBlock) -> Any:
     if isinstance(expression, Constant):
         if type(expression.value) not in _PLAIN:
             raise _Undecided
-        return pa.scalar(expression.value)
+        return _constant(expression.value)
     if isinstance(expression, Column):
         column = block.column(expression.field)
         if column is None:
@@ -67,6 +67,16 @@ def _value(expression: Expression, block: ColumnBlock) -> Any:
     assert isinstance(expression, Operation)
     operands = [_value(operand, block) for operand in expression.operands]
     return _of_one(expression.operator, *operands) if len(operands) == 1 else _of_two(expression.operator, *operands)
+
+
+def _constant(value: Any) -> pa.Scalar:
+    return _scalar_shown_as(repr(value), value)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _scalar_shown_as(shown: str, value: Any) -> pa.Scalar:
+    """A scalar that is made once; equal values, such as 0.0 and -0.0, are told apart by how they are shown."""
+    return pa.scalar(value)
 
 
 @lru_cache(maxsize=256)
@@ -158,13 +168,21 @@ def _alike(left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def _as_float(operand: Any) -> Any:
-    return operand if operand.type == pa.float64() else operand.cast(pa.float64(), safe=False)
+    if operand.type == pa.float64():
+        return operand
+    if isinstance(operand, pa.Scalar):
+        return _constant(float(operand.as_py())) if operand.is_valid else pa.scalar(None, pa.float64())
+    return operand.cast(pa.float64(), safe=False)
 
 
 def _check_exact(operand: Any) -> None:
     """Leave ints to Python that a float does not hold exactly."""
-    bounds = pc.min_max(operand if isinstance(operand, pa.Array) else pa.array([operand.as_py()], operand.type)).as_py()
-    if bounds["min"] is not None and (bounds["min"] < -_EXACT_IN_FLOAT or bounds["max"] > _EXACT_IN_FLOAT):
+    if isinstance(operand, pa.Scalar):
+        low = high = operand.as_py()
+    else:
+        bounds = pc.min_max(operand)
+        low, high = bounds["min"].as_py(), bounds["max"].as_py()
+    if low is not None and (low < -_EXACT_IN_FLOAT or high > _EXACT_IN_FLOAT):
         raise _Undecided
 
 
@@ -173,7 +191,7 @@ def _divided(left: Any, right: Any) -> Any:
         _check_exact(left)
         _check_exact(right)
     divisor = _as_float(right)
-    if pc.any(pc.equal(_array(divisor), 0.0)).as_py():
+    if not np.all(_numbers(divisor, 1)):
         raise _Undecided
     return pc.divide(_as_float(left), divisor)
 
@@ -181,23 +199,33 @@ def _divided(left: Any, right: Any) -> Any:
 def _rounded_down(operator: str, left: Any, right: Any) -> Any:
     """`//` and `%`, which Arrow rounds towards zero and numpy rounds down."""
     left, right = _alike(left, right)
-    is_valid = pc.and_(pc.is_valid(left), pc.is_valid(right))
     dividend, divisor = _numbers(left, 0), _numbers(right, 1)
-    if not divisor.all() or (dividend.dtype == np.int64 and (dividend == _BOUNDS.min).any()):
+    if not np.all(divisor):
         raise _Undecided
-    if dividend.dtype != np.int64 and not (np.isfinite(dividend).all() and np.isfinite(divisor).all()):
+    if left.type == pa.int64():
+        if np.any(dividend == _BOUNDS.min):  # divided by -1 it is beyond 64 bits
+            raise _Undecided
+    elif not (np.all(np.isfinite(dividend)) and np.all(np.isfinite(divisor))):
         raise _Undecided
     with np.errstate(all="ignore"):
         result = np.floor_divide(dividend, divisor) if operator == "//" else np.remainder(dividend, divisor)
-    if isinstance(is_valid, pa.Scalar):
-        return pa.scalar(result[0]) if is_valid.as_py() else pa.scalar(None, left.type)
-    return pc.if_else(is_valid, pa.array(result), pa.scalar(None, left.type))
+    return _with_nulls(result, left, right)
 
 
 def _numbers(operand: Any, instead: int) -> Any:
-    """The numbers of an operand, of a scalar an array of one, with something harmless for nulls."""
-    return _array(operand).fill_null(instead).to_numpy(zero_copy_only=False)
+    """The numbers of an operand, with something harmless for nulls: an array, or one number of a constant."""
+    if isinstance(operand, pa.Scalar):
+        kind = np.int64 if operand.type == pa.int64() else np.float64
+        return kind(operand.as_py() if operand.is_valid else instead)
+    return (operand.fill_null(instead) if operand.null_count else operand).to_numpy()
 
 
-def _array(operand: Any) -> pa.Array:
-    return pa.array([operand.as_py()], operand.type) if isinstance(operand, pa.Scalar) else operand
+def _with_nulls(result: Any, left: Any, right: Any) -> Any:
+    """A result that is null wherever an operand is."""
+    made = pa.scalar(result) if np.ndim(result) == 0 else pa.array(result)
+    for operand in (left, right):
+        if isinstance(operand, pa.Scalar):
+            made = made if operand.is_valid else pa.scalar(None, operand.type)
+        elif operand.null_count:
+            made = pc.if_else(pc.is_valid(operand), made, pa.scalar(None, operand.type))
+    return made

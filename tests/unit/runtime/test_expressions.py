@@ -118,6 +118,12 @@ def test_columns_give_what_objects_give_or_leave_it_to_them(batch: pa.RecordBatc
         (col("a") >= datetime(2020, 1, 1), [datetime(2020, 1, 1), datetime(2019, 1, 1)], [True, False]),
         (lit(3).alias("x"), [1, 2], [3, 3]),
         (lit(None), [1], [None]),
+        (lit(0.0), [1], [0.0]),
+        (lit(-0.0), [1], [-0.0]),
+        (lit(True), [1], [True]),
+        (lit(1), [1], [1]),
+        (col("a") // lit(None), [1, None], [None, None]),
+        (lit(None) % col("a"), [1, None], [None, None]),
     ],
 )
 def test_rules_of_null_and_numbers(expression: Expression, column: list[Any], expected: list[Any]) -> None:
