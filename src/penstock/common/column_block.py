@@ -138,9 +138,7 @@ def _to_tuples(batch: pa.RecordBatch) -> list[Any]:
 
 
 def _to_rows(batch: pa.RecordBatch) -> list[Any]:
-    names = tuple(batch.schema.names)
-    of_fields = Row.of_fields
-    return [of_fields(names, list(values)) for values in _to_tuples(batch)]
+    return Row.of_all(tuple(batch.schema.names), _to_tuples(batch))
 
 
 def _to_dicts(batch: pa.RecordBatch) -> list[Any]:

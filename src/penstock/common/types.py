@@ -67,6 +67,19 @@ class Row:
         return row
 
     @staticmethod
+    def of_all(fields: tuple[str, ...] | None, records: Iterable[Iterable[Any]]) -> list[Row]:
+        """Make a row of each record; the quickest way when many share one tuple of names."""
+        new, insert = Row.__new__, RowKind.INSERT
+        rows = []
+        for values in records:
+            row = new(Row)
+            row._fields = fields
+            row._values = list(values)
+            row._row_kind = insert
+            rows.append(row)
+        return rows
+
+    @staticmethod
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
         """Make a row of the given kind."""
         row = Row(*args, **kwargs)

@@ -99,3 +99,11 @@ def test_wrong_use_is_refused() -> None:
         Row(1, 2).set_field_names(["a"])
     with pytest.raises(TypeError, match="expected a RowKind"):
         Row(1).set_row_kind(3)  # type: ignore[arg-type]
+
+
+def test_many_rows_at_once_are_rows_of_their_own() -> None:
+    first, second = Row.of_all(("a", "b"), [(1, 2), [3, 4]])
+    assert (first, second) == (Row(a=1, b=2), Row(a=3, b=4))
+    first["a"] = 9
+    assert second.a == 3 and first.get_row_kind() is RowKind.INSERT
+    assert Row.of_all(None, [(1,)]) == [Row(1)]
