@@ -50,7 +50,7 @@ def test_only_the_block_for_spark_does_not_run() -> None:
     assert len(blocks("run-in-process", WINDOWS)) >= 7
     assert len(blocks("run-in-process", STREAMS)) >= 6
     assert len(blocks("run-in-process", SAVEPOINTS)) == 2
-    assert len(blocks("run-in-process", COLUMNS)) == 3
+    assert len(blocks("run-in-process", COLUMNS)) == 4
     (shown,) = blocks("", JDBC)
     assert "AsyncConnection" in shown
     assert len(blocks("run-in-process", JDBC)) == 3
