@@ -15,7 +15,7 @@ from rich.table import Table
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
-from benchmarks import async_calls, checkpoints, growth, kafka, latency, results, testkit
+from benchmarks import async_calls, checkpoints, growth, kafka, latency, results, steps, testkit
 from benchmarks.measuring import run, slope
 from benchmarks.windows import CAPTION, WINDOWS
 from benchmarks.workloads import Build, keyed_count, keyed_timers, map_and_filter
@@ -26,7 +26,7 @@ SPEED = {
     "keyed count, 200,000 keys": keyed_count(200_000),
     "keyed count with timers, 2,000 keys": keyed_timers(2_000),
 }
-PARTS = ("speed", "windows", "async", "kafka", "memory", "checkpoints", "testkit", "growth", "latency")
+PARTS = ("speed", "windows", "async", "kafka", "memory", "checkpoints", "testkit", "growth", "latency", "profile")
 MEMORY_KEYS = 1_000_000
 MEMORY_LIMIT_MB = 600
 
@@ -41,6 +41,8 @@ def main() -> int:
         return growth.main(["--scale", str(arguments.scale)])
     if arguments.only == "latency":
         return latency.main([])
+    if arguments.only == "profile":
+        return steps.main(["--records", str(int(steps.RECORDS * arguments.scale))])
     console = Console()
     console.print(
         f"Python {platform.python_version()}, Spark {pyspark.__version__}, parallelism 2, {platform.machine()}"

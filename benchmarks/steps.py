@@ -14,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -45,7 +46,11 @@ STEPS = [
     ("penstock.engine.spark.rows_arrow", "to_batch", "exchange: bytes to and from Arrow"),
     ("penstock.engine.spark.rows_arrow", "from_batch", "exchange: bytes to and from Arrow"),
     ("penstock.runtime.rows", "decode_block", "exchange: bytes to block"),
-    ("penstock.runtime.operators.window.local", "LocalAggregationOperator.process_block", "window: before the exchange"),
+    (
+        "penstock.runtime.operators.window.local",
+        "LocalAggregationOperator.process_block",
+        "window: before the exchange",
+    ),
     ("penstock.runtime.operators.window.operator", "WindowOperator.process_block", "window: records to accumulators"),
     ("penstock.runtime.operators.window.operator", "WindowOperator.fire_due", "window: firing"),
     ("penstock.runtime.operators.process", "ProcessOperator.process_block", "process function, with its state"),
@@ -60,6 +65,9 @@ STEPS = [
     ("penstock.runtime.subtask", "Subtask.begin", "begin of batch: the rest"),
 ]
 REST = "everything else"
+BEGIN, END = "<!-- steps: made by benchmarks.steps -->", "<!-- end of steps -->"
+Measured = dict[str, dict[str, float]]
+"""Microseconds by job and step."""
 
 
 class Stopwatch:
@@ -196,19 +204,45 @@ def table_of(name: str, costs: dict[str, float]) -> Table:
     return table
 
 
+def compared(before: list[Measured], after: list[Measured]) -> str:
+    """Tables in Markdown of rounds of an older checkout and of this one: medians of each step."""
+    lines = []
+    for job in after[0]:
+        old, new = (medians(each[job] for each in rounds) for rounds in (before, after))
+        lines += [f"### {job}", "", "| step | before, µs | after, µs |", "|---|---|---|"]
+        for step in dict.fromkeys([label for _, _, label in STEPS] + [REST]):
+            if max(old.get(step, 0.0), new.get(step, 0.0)) >= 0.015:
+                lines.append(f"| {step} | {old.get(step, 0.0):.2f} | {new.get(step, 0.0):.2f} |")
+        lines += [f"| **all** | **{sum(old.values()):.2f}** | **{sum(new.values()):.2f}** |", ""]
+    return "\n".join(lines)
+
+
+def write_page(page: str, before: list[str], after: list[str]) -> None:
+    """Put the comparison of rounds that were written by `--json` into the page, between its marks."""
+    rounds = [[json.loads(Path(path).read_text()) for path in paths] for paths in (before, after)]
+    text = Path(page).read_text()
+    head, _, rest = text.partition(BEGIN)
+    tail = rest.partition(END)[2]
+    Path(page).write_text(f"{head}{BEGIN}\n{compared(*rounds)}{END}{tail}")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--page", help="write the comparison of --before and --after into this page instead")
+    parser.add_argument("--before", nargs="+", help="files with what --json printed in an older checkout")
+    parser.add_argument("--after", nargs="+", help="files with what --json printed in this one")
     parser.add_argument("jobs", nargs="*", default=[], help=f"some of {', '.join(JOBS)}")
     parser.add_argument("--records", type=int, default=RECORDS)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
+    if options.page:
+        write_page(options.page, options.before, options.after)
+        return 0
     names = options.jobs or list(JOBS)
     profile(names[0], 1_000)  # imports and the like are paid here
-    measured = {
-        name: medians(profile(name, options.records) for _ in range(options.rounds)) for name in names
-    }
+    measured = {name: medians(profile(name, options.records) for _ in range(options.rounds)) for name in names}
     if options.json:
         print(json.dumps(measured))
         return 0

@@ -132,6 +132,9 @@ class Committer(ABC):
 class Sink(ABC):
     """Anything that `DataStream.sink_to` takes and that Penstock's own tasks write."""
 
+    ignores_records = False
+    """Whether its writers do nothing with records, and so carry nothing over: then they may run where a source does."""
+
     def validate(self, name: str) -> None:  # noqa: B027 - optional
         """Raise a clear error before the job starts if the sink cannot work (unwritable directory, ...)."""
 

@@ -12,9 +12,10 @@ from penstock.errors import StateError
 from penstock.state import timers as timers_module
 from penstock.state.groups import key_group
 from penstock.state.keyed import KeyedStateBackend
-from penstock.state.keys import encode_key
+from penstock.state.keys import decode_key, encode_key
 from penstock.state.memory_store import MemoryStore
 from penstock.state.timers import EVENT, PROCESSING, InternalTimers
+from penstock.state.tracked_store import TrackedStore
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 TimerModel = set[tuple[int, int, bytes, bytes]]
@@ -224,3 +225,36 @@ def test_timers_that_are_not_in_memory_are_found_too(monkeypatch: pytest.MonkeyP
     harness.delete("a", 18)
     found = [timestamp for timestamp in range(40) if harness.timers.has_any_at(EVENT, timestamp)]
     assert found == [*range(10, 18), 19, 30]
+
+
+def test_more_timers_than_are_held_in_memory_fire_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.state.timers._READ_AT_ONCE", 3)
+    harness = Harness()
+    for number in range(20):  # many of one timestamp, so that memory ends within one
+        harness.register(number, number // 8)
+    harness.next_batch()
+    expected = sorted(place(number // 8, number, b"") for number in range(20))
+    assert harness.timers.next_timestamp(EVENT) == 0
+    # One that is in memory goes, one that is not, and one of each comes.
+    first, last = expected[1], expected[15]
+    for gone in (first, last):
+        harness.delete(decode_key(gone[2]), gone[0])
+        expected.remove(gone)
+    for key, timestamp in (("early", -1), ("late", 1)):
+        harness.register(key, timestamp)
+        harness.register(key, timestamp)
+        expected.append(place(timestamp, key, b""))
+    assert [place(*timer) for timer in harness.timers.pop_due(EVENT, 9)] == sorted(expected)
+    assert harness.timers.count(EVENT) == 0
+
+
+def test_a_timer_that_fires_in_the_batch_it_was_set_in_never_reaches_the_store() -> None:
+    harness = Harness()
+    harness.store = TrackedStore(MemoryStore())  # type: ignore[assignment]
+    harness.backend.bind(harness.store, 1)
+    harness.register("a", 1)
+    harness.register("b", 2)
+    harness.delete("b", 2)
+    assert [key for _, key, _ in harness.timers.pop_due(EVENT, 1)] == ["a"]
+    harness.backend.flush()
+    assert not harness.store.has_changes  # type: ignore[attr-defined]

@@ -14,10 +14,13 @@ from penstock.runtime.rows import Timestamps
 class SinkOperator(StreamOperator):
     """Feeds a sink's writer and hands its committables over at the end of each batch."""
 
-    needs_stable_subtask = True
-
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
+
+    @property
+    def needs_stable_subtask(self) -> bool:
+        """Whether the writer may carry something from batch to batch."""
+        return not self.sink.ignores_records
 
     def open(self) -> None:
         """Open the user's function, if there is one, and make the writer."""

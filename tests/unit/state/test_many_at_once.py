@@ -1,0 +1,108 @@
+"""What is done with many keys or rows together gives what it gives one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.common import Types
+from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from penstock.errors import KeyEncodingError
+from penstock.state.groups import key_group, key_groups
+from penstock.state.keyed import KeyedStateBackend
+from penstock.state.keys import encode_key, encode_keys
+from penstock.state.lmdb_store import LmdbStore
+from penstock.state.memory_store import MemoryStore
+from penstock.state.tracked_store import TrackedStore
+
+KEYS = st.one_of(st.integers(-(2**70), 2**70), st.text(max_size=5), st.booleans(), st.none(), st.floats())
+
+
+@given(keys=st.one_of(st.lists(KEYS), st.lists(st.integers(-(2**63), 2**63)), st.lists(st.text(max_size=300))))
+def test_keys_have_the_same_bytes_and_groups(keys: list[Any]) -> None:
+    codes = encode_keys(keys)
+    assert codes == [encode_key(key) for key in keys]
+    for limit in (1, 128, 32768):
+        assert key_groups(codes, limit) == [key_group(code, limit) for code in codes]
+
+
+def test_a_key_without_bytes_is_refused_among_others() -> None:
+    with pytest.raises(KeyEncodingError):
+        encode_keys([1, object()])
+
+
+@pytest.mark.parametrize("long_key", [False, True])
+def test_rows_put_together_are_there_and_tracked(tmp_path: Any, long_key: bool) -> None:
+    entries = [(number.to_bytes(4, "big"), b"v" * (number % 50)) for number in range(9_000)]
+    if long_key:
+        entries.append((b"x" * 600, b"long"))
+    with LmdbStore.open(str(tmp_path / "store")) as store:
+        tracked = TrackedStore(store, str(tmp_path), max_entries=5_000)
+        tracked.put(entries[0][0], b"old")
+        tracked.put_many(entries)
+        assert list(store.scan(b"")) == sorted(entries)
+        assert list(tracked.changes()) == sorted(entries)
+        tracked.forget()
+
+
+def counted(backend: KeyedStateBackend, state: Any, keys: list[Any]) -> list[int]:
+    """A running count of each key, in one block."""
+    results = []
+    for _ in backend.walk(keys):
+        state.update((state.value() or 0) + 1)
+        results.append(state.value())
+    return results
+
+
+@pytest.mark.parametrize("cache_limit", [0, 10, 100_000])
+def test_blocks_of_new_keys_count_as_keys_one_by_one(cache_limit: int) -> None:
+    backend = KeyedStateBackend(128, cache_limit)
+    state = backend.get_value_state(ValueStateDescriptor("count", Types.LONG()))
+    store = MemoryStore()
+    wanted: dict[Any, int] = {}
+    for version in range(4):
+        backend.bind(store, version)
+        for first in range(0, 300, 100):
+            keys = [*range(first, first + 150), "text", (first, "pair")][version % 2 :]
+            expected = []
+            for key in keys:
+                wanted[key] = wanted.get(key, 0) + 1
+                expected.append(wanted[key])
+            assert counted(backend, state, keys) == expected
+        backend.end_batch(0)
+        backend.unbind()
+
+
+def test_states_that_are_not_used_are_not_read_ahead() -> None:
+    rows: list[bytes] = []
+
+    class Reads(MemoryStore):
+        def get(self, key: bytes) -> bytes | None:
+            rows.append(key)
+            return super().get(key)
+
+    backend, store = KeyedStateBackend(128), Reads()
+    used = backend.get_value_state(ValueStateDescriptor("used", Types.LONG()))
+    backend.get_value_state(ValueStateDescriptor("unused", Types.LONG()))
+    backend.bind(store, 0)
+    for first in range(0, 400, 100):
+        assert counted(backend, used, list(range(first, first + 100))) == [1] * 100
+    backend.end_batch(0)
+    backend.bind(store, 1)
+    rows.clear()
+    for first in range(0, 400, 100):
+        assert counted(backend, used, list(range(first, first + 100))) == [2] * 100
+    assert len(rows) == len(set(rows)) == 400
+
+
+def test_an_entry_of_a_map_that_is_put_again_is_cached_once() -> None:
+    backend = KeyedStateBackend(128)
+    state = backend.get_map_state(MapStateDescriptor("map", Types.LONG(), Types.LONG()))
+    backend.bind(MemoryStore(), 0)
+    backend.set_key("a")
+    for number in range(100):
+        state.put(number % 2, number)
+    assert backend.cached == 3  # the map and its two entries
