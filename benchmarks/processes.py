@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -20,6 +21,7 @@ import psutil
 MEGABYTE = 1024 * 1024
 SAMPLE_S = 0.5
 GRACE_S = 3.0
+_ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,6 @@ def _end_session(process: subprocess.Popen[bytes]) -> None:
 def _complaint(status: int, log: Path) -> str:
     """The last line of the log that looks like an error, for the table; the log itself is kept by the caller."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    errors = [line for line in lines if "Error" in line or "Exception" in line]
+    errors = [line for line in lines if _ERROR.match(line)]
     said = (errors or lines or ["no output"])[-1]
     return f"ended with {status}: {said[:200]}"
