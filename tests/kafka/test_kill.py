@@ -37,7 +37,7 @@ class Scene:
 
 
 def run_and_kill(scene: Scene, name: str, moment: str, in_files: bool, chance: random.Random) -> bool:
-    """Start the job, publishing in one of its two ways, and kill it at a moment; tells whether a transaction is open."""
+    """Start the job, publishing in one of its two ways, and kill it; tells whether that left a transaction open."""
     program = scene.start(name, in_files=in_files)
     final = scene.watch.final()
     if moment == EARLY:
