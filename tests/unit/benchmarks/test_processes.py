@@ -29,9 +29,7 @@ def test_a_process_that_ends_well(tmp_path: Path) -> None:
 
 
 def test_a_process_that_fails_is_quoted(tmp_path: Path) -> None:
-    ended = run(
-        "import sys; print('ValueError: no such key'); print('an Exception'); sys.exit(3)", tmp_path
-    )
+    ended = run("import sys; print('ValueError: no such key'); print('an Exception'); sys.exit(3)", tmp_path)
     assert ended.error == "ended with 3: ValueError: no such key"
 
 
