@@ -221,6 +221,35 @@ def test_blocks_wait_for_each_other_and_large_ones_are_cut(monkeypatch: pytest.M
     assert received[3:] == [told((Row(a=number), number, None)) for number in range(1_000)]
 
 
+def block_of(first: int, count: int = 2) -> ColumnBlock:
+    return ColumnBlock(pa.record_batch({"a": list(range(first, first + count))}), "row")
+
+
+def test_what_waits_is_of_one_kind_and_all_of_it_is_sent() -> None:
+    """Objects and columns, with and without timestamps, of other fields and forms: in order, and none is lost."""
+    sent = Sent(Partitioning(Exchange.GLOBAL), 1)
+    sent.writer.write([Row(a=0)], None)
+    sent.writer.write(block_of(1), None)
+    sent.writer.write([Row(a=3)], [3])
+    sent.writer.write(block_of(4), np.array([4, 5]))
+    sent.writer.write(block_of(6), None)
+    sent.writer.write(ColumnBlock(block_of(8).batch, "tuple"), None)
+    sent.writer.write(ColumnBlock(pa.record_batch({"b": [10]}), "tuple"), None)
+    (received,) = sent.by_target().values()
+    stamps = {3: 3, 4: 4, 5: 5}
+    expected = [(Row(a=number), stamps.get(number), None) for number in range(8)]
+    assert received == list(map(told, [*expected, *(((number,), None, None) for number in range(8, 11))]))
+    assert len(sent.rows) == 7
+
+
+def test_the_order_of_a_large_block_is_kept() -> None:
+    sent = Sent(Partitioning(Exchange.SHUFFLE), 3)
+    sent.writer.write(block_of(0, 3_000), np.arange(3_000))
+    for received in sent.by_target().values():
+        numbers = [int(each.rpartition(", None")[0].rpartition(", ")[2]) for each in received]
+        assert len(numbers) > 800 and numbers == sorted(numbers)
+
+
 def test_a_new_batch_forgets_columns_of_the_last() -> None:
     sent = Sent(Partitioning(Exchange.GLOBAL), 1)
     sent.writer.write(ColumnBlock(pa.record_batch({"a": [1]}), "row"), None)
