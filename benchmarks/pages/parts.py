@@ -9,13 +9,13 @@ from typing import Any
 from benchmarks import results
 from benchmarks.pages.section import Section, heading, rounded
 
-COMMAND = "python benchmarks/run.py --only"
+COMMAND = "make bench-parts ARGS='--only kafka'"
 
 
 def parts_section(folder: Path) -> Section:
     """Each sentence, and what it was measured on."""
     section = Section("Parts")
-    section.add(f"Penstock alone; `{COMMAND}` and the name of a part measures it again.")
+    section.add(f"Penstock alone; `{COMMAND}` measures one of them again, by its name here.")
     told = sentences(folder)
     for name in SENTENCES:
         content = results.read(name, folder)
