@@ -110,8 +110,7 @@ class SingleObjectState:
                 stored[slot] = data
             elif stored:
                 stored.pop(slot, None)
-        entries.sort()
-        store.put_many(entries)
+        store.put_many(entries)  # in no order: sorting costs more than the store gains by it
 
     def _rewrite_object(self, slot: Hashable, stored: bytes) -> bytes:
         data = self._encode(slot, self._objects[slot])

@@ -138,11 +138,7 @@ class SubtaskState:
 
     def _write_version(self, version_id: str) -> StateVersion:
         if self._needs_snapshot():
-            # All there is in a first version is what was changed: no need to read it back.
-            changed = (change for change in self._tracked.changes() if change[1] is not None)
-            entries: Iterator[Change] = (
-                changed if self._base == EMPTY else ((key, value) for key, value in self._inner.scan(b""))
-            )
+            entries: Iterator[Change] = ((key, value) for key, value in self._inner.scan(b""))
             return StateVersion(version_id, (self._write(f"{version_id}.snapshot", True, entries),))
         changes = self._write(f"{version_id}.changes", False, self._tracked.changes())
         return StateVersion(version_id, (*self._base.files, changes))
