@@ -1,8 +1,4 @@
-"""The jobs in Penstock, as a user would write them.
-
-What is put out is thrown away by a sink in the worker; a sink never runs in the task of a source, so there a third
-lambda does it.
-"""
+"""The jobs in Penstock, as a user would write them."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ import numpy as np
 from benchmarks.peers import reporting
 from benchmarks.peers.drawn import PERIOD, TWIN_SHIFT, VALUES, drawn_column, drawn_keys
 from penstock.common import Configuration, Time, Types, WatermarkStrategy
-from penstock.connectors.sink import Sink, SinkContext, SinkWriter
 from penstock.datastream import (
     AggregateFunction,
     DataStream,
@@ -27,6 +22,7 @@ from penstock.datastream import (
     count,
     sum_of,
 )
+from penstock.datastream.connectors import DiscardingSink
 from penstock.datastream.connectors.data_gen import DataGeneratorSource
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
@@ -96,28 +92,6 @@ class Pairs(ProcessJoinFunction):
     def process_element(self, left: Any, right: Any, ctx: ProcessJoinFunction.Context) -> Iterable[Any]:
         """Emit the pair."""
         yield left[0], left[1], right[1]
-
-
-class Nowhere(SinkWriter):
-    """Takes whole blocks and forgets them."""
-
-    def begin(self, version: int, attempt: str, state: Any) -> None:
-        """Nothing to do."""
-
-    def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:
-        """Forget a block."""
-
-    def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
-        """Nothing to publish."""
-        return []
-
-
-class Discard(Sink):
-    """No output."""
-
-    def create_writer(self, context: SinkContext) -> SinkWriter:
-        """The writer of a subtask."""
-        return Nowhere()
 
 
 def numbers(env: StreamExecutionEnvironment, task: reporting.Task, records: int, *, twin: bool = False) -> DataStream:
@@ -193,10 +167,7 @@ def run(task: reporting.Task, records: int) -> list[Any] | None:
     if task.collect:
         with stream.execute_and_collect() as results:
             return [comparable(task, found) for found in results]
-    if task.job == "map_filter":
-        stream.filter(lambda value: False).print()
-    else:
-        stream.sink_to(Discard())
+    stream.sink_to(DiscardingSink())
     env.execute("benchmark")
     return None
 
