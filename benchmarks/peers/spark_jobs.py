@@ -139,8 +139,11 @@ def sessions(frame: DataFrame) -> DataFrame:
 
 def interval_join(frame: DataFrame, twins: DataFrame) -> DataFrame:
     """Pairs that are at most a second apart."""
-    left = frame.withWatermark("t", "0 seconds").alias("a")
-    right = twins.withWatermark("t", "0 seconds").alias("b")
+    # The first watermark is the epoch, and a row of that very time would be late.
+    left, right = (
+        side.withColumn("t", F.expr("t + INTERVAL 1 DAY")).withWatermark("t", "0 seconds").alias(name)
+        for side, name in ((frame, "a"), (twins, "b"))
+    )
     near = F.expr("a.k = b.k AND a.t BETWEEN b.t - INTERVAL 1 SECOND AND b.t + INTERVAL 1 SECOND")
     return left.join(right, near).select("a.k", "a.n", F.col("b.n").alias("m"))
 
