@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-WARM_UP = 1_000
 PARALLELISM = 2
 
 

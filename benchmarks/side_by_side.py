@@ -1,7 +1,7 @@
 """`make bench`: the same jobs in Penstock and in its peers, in turn, on this machine; a table, and a file of results.
 
 Owns the order of the runs and what is kept of each. Every run is a process of its own, in the environment of its
-system: a warm-up, a small and a large input. The difference of the two gives the speed in steady state.
+system: the small input to warm up, then the small and the large one, whose difference gives the speed in steady state.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 from rich.console import Console
 
 from benchmarks import peer_environments, processes, results, tables
-from benchmarks.catalogue import PARALLELISM, QUICK, SYSTEMS, WARM_UP, WORKLOADS, System, Workload
+from benchmarks.catalogue import PARALLELISM, QUICK, SYSTEMS, WORKLOADS, System, Workload
 from benchmarks.expected import RECORDS, differences, shortened
 from benchmarks.peers.reporting import Task
 from benchmarks.steady import Measured, speed
@@ -132,7 +132,7 @@ def _beginning(arguments: argparse.Namespace, environments: set[str]) -> dict[st
 def measure(workload: Workload, system: System, turn: int, seconds: float, scale: float) -> dict[str, Any]:
     """One run, as it stands in the file of results."""
     small, large = workload.sizes(system, seconds, scale)
-    ended, reported = run(workload, system, [WARM_UP, small, large])
+    ended, reported = run(workload, system, [small, small, large])
     measured = speed(reported, ended.started) if ended.error is None else Measured(None, None, ended.error)
     return {
         **failed(workload, system, turn, measured.error),

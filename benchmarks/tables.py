@@ -38,7 +38,8 @@ def compared(content: Results) -> Table:
     table = Table(
         title=f"Medians of {rounds} round{'s' if rounds > 1 else ''}, parallelism {content['parallelism']}",
         caption="records/s: steady state, start-up apart. Penstock is: how many times as fast as that system. "
-        "Start: from the start of the process to the end of a first tiny job. Memory: of all processes of a run.",
+        "Start: from the start of the process to the end of its first job, its records apart. "
+        "Memory: of all processes of a run.",
     )
     for column in ("workload", "system", "records/s", "Penstock is", "start, s", "memory, MB"):
         table.add_column(column, justify="left" if column in ("workload", "system") else "right", no_wrap=True)

@@ -18,8 +18,9 @@ make bench-page    # this page, from what was measured
 
 METHOD = """\
 - *Records a second* is the slope between two sizes of input: the additional records over the additional time. What a
-  system needs to start is not in it; it has a table of its own: from the start of the process to the end of a first job
-  of 1,000 records. That job has warmed everything up when the two sizes are run, in the same process.
+  system needs to start is not in it; it has a table of its own: from the start of the process to the end of its first
+  job, less what the records of that job cost. The first job is the small input, to warm up; then both sizes are run in
+  the same process.
 - Every system runs the same job at the same parallelism on the same machine, alone, in turns: a round goes over all of
   them before the next round begins. Figures are medians over the rounds; ratios are taken within a round.
 - Records are the same in every system: key, value and event time are functions of a record's number, and the keys pass
