@@ -30,29 +30,13 @@ from penstock.runtime.pickled_states import PickledStates
 from penstock.runtime.report import Report
 from penstock.runtime.source_tasks import Offset
 
-_INTERRUPTIONS = (
-    "java.lang.InterruptedException",
-    "java.io.InterruptedIOException",
-    "java.nio.channels.ClosedByInterruptException",
-)
-
 
 class BatchFailedError(Exception):
     """Tells Spark that a batch failed, in few words: why is in `BatchCommitter.error`.
 
     Spark would hand back no more than the text, and looks through it for signs of an interruption with an expression
-    that overflows the stack of its thread on a long one, such as the stacks of a batch that is cancelled. The sign
-    itself must stay: by it Spark tells a query that was stopped from one that failed.
+    that overflows the stack of its thread on a long one, such as the stacks of a batch that is cancelled.
     """
-
-    @classmethod
-    def of(cls, batch: int, error: Exception) -> BatchFailedError:
-        """What Spark has to know of an error."""
-        text = str(error)
-        interruption = next((name for name in _INTERRUPTIONS if name in text), None)
-        if interruption is None:
-            return cls(f"batch {batch} failed: {type(error).__name__}")
-        return cls(f"py4j.protocol.Py4JJavaError: An error occurred while calling batch {batch}: {interruption}")
 
 
 class BatchCommitter:
@@ -101,7 +85,7 @@ class BatchCommitter:
                 self._previous = sealed = self._final(frame, batch)
         except Exception as error:
             self.error = error
-            raise BatchFailedError.of(batch, error) from None
+            raise BatchFailedError(f"batch {batch} failed: {type(error).__name__}") from None
         if self._versions.have_all_ended(sealed):
             self.finished_batch = batch
         self._control.wake_at(sealed.next_deadline())
