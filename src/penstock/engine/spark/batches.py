@@ -31,14 +31,6 @@ from penstock.runtime.report import Report
 from penstock.runtime.source_tasks import Offset
 
 
-class BatchFailedError(Exception):
-    """Tells Spark that a batch failed, in few words: why is in `BatchCommitter.error`.
-
-    Spark would hand back no more than the text, and looks through it for signs of an interruption with an expression
-    that overflows the stack of its thread on a long one, such as the stacks of a batch that is cancelled.
-    """
-
-
 class BatchCommitter:
     """`foreachBatch` of a job's query; one for each start of the job."""
 
@@ -84,8 +76,9 @@ class BatchCommitter:
                     raise CheckpointError(f"batch {batch} came after the job was stopped; it is left to a later start")
                 self._previous = sealed = self._final(frame, batch)
         except Exception as error:
+            # Spark would only hand back the text of it.
             self.error = error
-            raise BatchFailedError(f"batch {batch} failed: {type(error).__name__}") from None
+            raise
         if self._versions.have_all_ended(sealed):
             self.finished_batch = batch
         self._control.wake_at(sealed.next_deadline())

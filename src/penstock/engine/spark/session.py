@@ -39,8 +39,6 @@ QUERY_CONFIG = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "20",
-    # Spark describes the plan of every batch to its UI, at length unless told otherwise.
-    "spark.sql.ui.explainMode": "simple",
 }
 """SQL settings of Penstock's queries; a query keeps those in force when it starts."""
 
