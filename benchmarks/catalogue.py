@@ -50,7 +50,8 @@ class Workload:
 SYSTEMS = {
     system.id: system
     for system in (
-        System("penstock", "penstock", "penstock_jobs"),
+        # As PyFlink's bundles, batches are as large as they are good for; without it a batch has 500,000 records.
+        System("penstock", "penstock", "penstock_jobs", {"penstock.batch.max-records": 2_000_000}),
         System("pyflink_process", "flink", "pyflink_jobs", {"mode": "process"}),
         System("pyflink_thread", "flink", "pyflink_jobs", {"mode": "thread"}),
         System("transform_with_state", "spark", "spark_jobs", {"batch": 50_000}),
@@ -60,7 +61,7 @@ SYSTEMS = {
         System("bytewax_2", "bytewax", "bytewax_jobs", {"processes": 2}),
     )
 }
-_COUNT = {"transform_with_state": {"query": "stateful_count"}}
+_COUNT = {"transform_with_state": {"query": "stateful_count", "batch": 200_000}}
 _COUNT_MANY = {"transform_with_state": {"query": "stateful_count", "batch": 10_000}}
 
 WORKLOADS = {
@@ -70,7 +71,7 @@ WORKLOADS = {
             "map_filter",
             "map_filter",
             {
-                "penstock": 1_200_000,
+                "penstock": 3_000_000,
                 "pyflink_process": 60_000,
                 "pyflink_thread": 110_000,
                 "spark_native": 4_000_000,
@@ -157,7 +158,8 @@ WORKLOADS = {
         Workload(
             "tumbling_fields",
             "tumbling_fields",
-            {"penstock": 2_000_000, "flink_sql": 1_500_000, "spark_native": 1_500_000},
+            {"penstock": 8_000_000, "flink_sql": 1_500_000, "spark_native": 1_500_000},
+            options={"penstock": {"penstock.batch.max-records": 8_000_000}},
         ),
         Workload(
             "sliding",
@@ -208,7 +210,8 @@ WORKLOADS = {
                 "bytewax_2": 200_000,
             },
             checkpoint_ms=1_000,
-            options=_COUNT,
+            # Every batch is a checkpoint: so batches that last a second.
+            options={**_COUNT, "penstock": {"penstock.batch.target-time": "1s"}},
         ),
     )
 }
