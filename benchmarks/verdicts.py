@@ -66,6 +66,12 @@ def runs(peers: Results, workload: str, system: str) -> list[dict[str, Any]]:
     ]
 
 
+def fewest_rounds(peers: Results, workload: str) -> int:
+    """How many rounds every system that has a figure at a workload came to the end of."""
+    counts = [len(runs(peers, workload, system)) for system in SYSTEMS]
+    return min((count for count in counts if count), default=0)
+
+
 def failure(peers: Results, workload: str, system: str) -> str | None:
     """Why a system has no figure at a workload, if it was tried."""
     errors = [run["error"] for run in peers["runs"] if (run["workload"], run["system"]) == (workload, system)]

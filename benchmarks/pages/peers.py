@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from benchmarks.names import FAMILIES, JOBS, OWN, SYSTEMS, WORKLOADS
 from benchmarks.pages.charts import Bar, BarPanel
 from benchmarks.pages.section import NONE, Section, heading, number, rounded, table
-from benchmarks.verdicts import Results, Verdict, failure, middle, ratio, spread, times
+from benchmarks.verdicts import Results, Verdict, failure, fewest_rounds, middle, ratio, spread, times
 
 COUNTS = [name for name in WORKLOADS if name == "map_filter" or name.startswith("count")]
 OTHERS = [name for name in WORKLOADS if name not in COUNTS]
@@ -59,12 +59,14 @@ def jobs_table() -> str:
 
 
 def ratios_table(peers: Results, workloads: Sequence[str], families: Sequence[str]) -> str:
-    """Penstock's rate, and its multiple of each family."""
+    """Penstock's rate, its multiple of each family, and of how many rounds these are medians at least."""
     rows = []
     for workload in workloads:
         cells = [times(ratio(peers, workload, family)) or NONE for family in families]
-        rows.append([WORKLOADS[workload], rounded(middle(peers, workload, OWN)), *cells])
-    return table(("workload", "Penstock, records/s", *(f"against {family}" for family in families)), rows)
+        own = rounded(middle(peers, workload, OWN))
+        rows.append([WORKLOADS[workload], own, *cells, str(fewest_rounds(peers, workload))])
+    against = (f"against {family}" for family in families)
+    return table(("workload", "Penstock, records/s", *against, "rounds"), rows)
 
 
 def _by_system(peers: Results, workloads: Sequence[str], systems: Sequence[str], field: str) -> str:

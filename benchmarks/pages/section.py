@@ -60,7 +60,7 @@ def heading(content: dict[str, Any]) -> str:
     """When, of what and on what something was measured."""
     machine = content["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in content["versions"].items())
-    rounds = f"{content['rounds']} round{'s' if content['rounds'] != 1 else ''}"
+    rounds = f"up to {content['rounds']} rounds" if content["rounds"] > 1 else "one round"
     return (
         f"Measured {content['date']} at commit {content['commit']}, parallelism {content['parallelism']}, {rounds}, on "
         f"{machine['cores']} cores ({machine['cpu']}), {machine['memory_gb']} GB, {machine['system']}; {versions}."

@@ -10,9 +10,10 @@ import numpy as np
 
 from benchmarks.peers import reporting
 from benchmarks.peers.drawn import PERIOD, TWIN_SHIFT, VALUES, drawn_column, drawn_keys
+from benchmarks.windows import Count
+from benchmarks.workloads import RunningCount
 from penstock.common import Configuration, Time, Types, WatermarkStrategy
 from penstock.datastream import (
-    AggregateFunction,
     DataStream,
     KeyedProcessFunction,
     KeyedStream,
@@ -24,7 +25,7 @@ from penstock.datastream import (
 )
 from penstock.datastream.connectors import DiscardingSink
 from penstock.datastream.connectors.data_gen import DataGeneratorSource
-from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from penstock.datastream.state import MapStateDescriptor
 from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 
 ASSIGNERS: dict[str, Callable[[], Any]] = {
@@ -32,20 +33,6 @@ ASSIGNERS: dict[str, Callable[[], Any]] = {
     "sliding": lambda: SlidingEventTimeWindows.of(Time.seconds(reporting.SLIDING_S), Time.seconds(1)),
     "session": lambda: EventTimeSessionWindows.with_gap(Time.seconds(reporting.SESSION_GAP_S)),
 }
-
-
-class RunningCount(KeyedProcessFunction):
-    """Counts the records of each key."""
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        """Get the state."""
-        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterable[Any]:
-        """Count."""
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
-        yield value[0], count
 
 
 class MapAndTimer(KeyedProcessFunction):
@@ -64,26 +51,6 @@ class MapAndTimer(KeyedProcessFunction):
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[Any]:
         """Tell the sum."""
         yield ctx.get_current_key(), sum(self.counts.values())
-
-
-class Count(AggregateFunction):
-    """Counts."""
-
-    def create_accumulator(self) -> int:
-        """Start with none."""
-        return 0
-
-    def add(self, value: Any, accumulator: int) -> int:
-        """Count one."""
-        return accumulator + 1
-
-    def get_result(self, accumulator: int) -> int:
-        """Return the count."""
-        return accumulator
-
-    def merge(self, acc_a: int, acc_b: int) -> int:
-        """Add two counts."""
-        return acc_a + acc_b
 
 
 class Pairs(ProcessJoinFunction):

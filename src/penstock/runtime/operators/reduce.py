@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.common.constants import MAX_WATERMARK
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.runtime.callables import method_or_callable
-from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.operators.rolling import RollingOperator
 from penstock.runtime.rows import Timestamps
 
 STATE_NAME = "_reduce_state"
 
 
-class ReduceOperator(StreamOperator):
+class ReduceOperator(RollingOperator):
     """Combines each record with the result so far of its key and emits the new result.
 
     In batch mode only the final result of each key is emitted, when the input has ended, as in Flink.
     """
 
-    is_keyed = True
+    state_name = STATE_NAME
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -54,17 +53,6 @@ class ReduceOperator(StreamOperator):
         if not self.context.is_batch_mode:
             self.output.emit(results, timestamps)
 
-    def on_watermark(self, watermark: int) -> None:
-        """In batch mode: emit what each key has come to before time ends, so that timers downstream still fire."""
-        if self.context.is_batch_mode and watermark == MAX_WATERMARK:
-            self._emit_finals()
-        super().on_watermark(watermark)
-
-    def _emit_finals(self) -> None:
-        backend = self.context.backend
-        assert backend is not None
-        finals: list[Any] = []
-        for key in backend.keys(STATE_NAME):
-            backend.set_key(key)
-            finals.append(self._state.value())
-        self.output.emit(finals, None)
+    def final(self, key: Any) -> Any:
+        """Return what the key has come to."""
+        return self._state.value()

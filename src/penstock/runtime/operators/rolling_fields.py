@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.common.constants import MAX_WATERMARK
 from penstock.common.types import Row
 from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.state import ValueStateDescriptor
@@ -24,7 +23,7 @@ from penstock.runtime.field_columns import (
     packed,
     result_arrays,
 )
-from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.operators.rolling import RollingOperator
 from penstock.runtime.operators.window.grouping import KeySlots
 from penstock.runtime.rows import Timestamps
 from penstock.runtime.running_columns import Runs, running
@@ -32,14 +31,14 @@ from penstock.runtime.running_columns import Runs, running
 STATE_NAME = "_field_aggregates"
 
 
-class RollingFieldsOperator(StreamOperator):
+class RollingFieldsOperator(RollingOperator):
     """Folds each record into the accumulator of its key and emits key and aggregates so far.
 
     State is read and written once for each key of a block. In batch mode only the final row of each key is emitted,
     when the input has ended, as for a rolling reduce.
     """
 
-    is_keyed = True
+    state_name = STATE_NAME
 
     def __init__(self, function: FieldAggregation, names: tuple[str, ...], key_is_spread: bool) -> None:
         """Take the names of the rows' columns: those of the key (several if it is spread), then the aggregates'."""
@@ -120,17 +119,6 @@ class RollingFieldsOperator(StreamOperator):
         leading = key if self.key_is_spread else (key,)
         return Row.of_fields(self.names, [*leading, *self.function.get_result(accumulator)])
 
-    def on_watermark(self, watermark: int) -> None:
-        """In batch mode: emit what each key has come to before time ends, so that timers downstream still fire."""
-        if self.context.is_batch_mode and watermark == MAX_WATERMARK:
-            self._emit_finals()
-        super().on_watermark(watermark)
-
-    def _emit_finals(self) -> None:
-        backend = self.context.backend
-        assert backend is not None
-        finals: list[Row] = []
-        for key in backend.keys(STATE_NAME):
-            backend.set_key(key)
-            finals.append(self._row(key, self._state.value()))
-        self.output.emit(finals, None)
+    def final(self, key: Any) -> Row:
+        """Return the row of what the key has come to."""
+        return self._row(key, self._state.value())
