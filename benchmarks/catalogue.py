@@ -14,17 +14,25 @@ PARALLELISM = 2
 
 @dataclass(frozen=True)
 class System:
-    """One way to run a job: the environment it lives in, the module with its jobs, and what they are told."""
+    """One way to run a job: the environment it lives in, the module with its jobs, and what they are told.
+
+    `longer`: how many times as long its inputs are to take as others', because what it works on at a time takes seconds.
+    """
 
     id: str
     environment: str
     module: str
     options: dict[str, Any] = field(default_factory=dict)
+    longer: float = 1.0
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One job and its input. `rates` has the systems that take part and the records/s they are thought to do."""
+    """One job and its input.
+
+    `rates` has the systems that take part and the records/s they are thought to do; `step` is what numbers of records are
+    multiples of, so that a large input has so many windows more than a small one and not parts of some.
+    """
 
     id: str
     job: str
@@ -33,6 +41,7 @@ class Workload:
     zipf: bool = False
     rate: int = 10_000
     checkpoint_ms: int = 0
+    step: int = 1_000
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def options_of(self, system: System) -> dict[str, Any]:
@@ -41,8 +50,8 @@ class Workload:
 
     def sizes(self, system: System, seconds: float, scale: float) -> tuple[int, int]:
         """Records of the small and of the large run: the large one is to take about so many seconds."""
-        large = self.rates[system.id] * seconds * scale
-        step = self.options_of(system).get("batch", 1_000)
+        large = self.rates[system.id] * seconds * system.longer * scale
+        step = self.options_of(system).get("batch", self.step)
         small = max(round(large / 5 / step), 1) * step
         return small, max(round(large / step) * step, small + 2 * step)
 
@@ -51,8 +60,9 @@ SYSTEMS = {
     system.id: system
     for system in (
         # As PyFlink's bundles, batches are as large as they are good for; without it a batch has 500,000 records.
-        System("penstock", "penstock", "penstock_jobs", {"penstock.batch.max-records": 2_000_000}),
-        System("pyflink_process", "flink", "pyflink_jobs", {"mode": "process"}),
+        System("penstock", "penstock", "penstock_jobs", {"penstock.batch.max-records": 2_000_000}, 3),
+        # A bundle may take ten seconds.
+        System("pyflink_process", "flink", "pyflink_jobs", {"mode": "process"}, 6),
         System("pyflink_thread", "flink", "pyflink_jobs", {"mode": "thread"}),
         System("transform_with_state", "spark", "spark_jobs", {"batch": 50_000}),
         System("spark_native", "spark", "spark_jobs", {"batch": 500_000}),
@@ -71,9 +81,9 @@ WORKLOADS = {
             "map_filter",
             "map_filter",
             {
-                "penstock": 3_000_000,
-                "pyflink_process": 60_000,
-                "pyflink_thread": 110_000,
+                "penstock": 2_000_000,
+                "pyflink_process": 20_000,
+                "pyflink_thread": 80_000,
                 "spark_native": 4_000_000,
                 "flink_sql": 3_000_000,
                 "bytewax_1": 500_000,
@@ -85,9 +95,9 @@ WORKLOADS = {
             "count",
             {
                 "penstock": 450_000,
-                "pyflink_process": 24_000,
+                "pyflink_process": 12_000,
                 "pyflink_thread": 8_000,
-                "transform_with_state": 29_000,
+                "transform_with_state": 50_000,
                 "spark_native": 1_500_000,
                 "flink_sql": 500_000,
                 "bytewax_1": 260_000,
@@ -99,9 +109,9 @@ WORKLOADS = {
             "count_200k",
             "count",
             {
-                "penstock": 250_000,
+                "penstock": 180_000,
                 "pyflink_process": 5_000,
-                "pyflink_thread": 5_800,
+                "pyflink_thread": 6_000,
                 "transform_with_state": 3_800,
                 "spark_native": 600_000,
                 "flink_sql": 400_000,
@@ -116,8 +126,8 @@ WORKLOADS = {
             "count",
             {
                 "penstock": 450_000,
-                "pyflink_process": 24_000,
-                "transform_with_state": 29_000,
+                "pyflink_process": 12_000,
+                "transform_with_state": 50_000,
                 "bytewax_1": 260_000,
                 "bytewax_2": 260_000,
             },
@@ -128,8 +138,8 @@ WORKLOADS = {
             "count_200k_zipf",
             "count",
             {
-                "penstock": 300_000,
-                "pyflink_process": 10_000,
+                "penstock": 250_000,
+                "pyflink_process": 8_000,
                 "transform_with_state": 8_000,
                 "bytewax_1": 160_000,
                 "bytewax_2": 200_000,
@@ -141,24 +151,27 @@ WORKLOADS = {
         Workload(
             "timers",
             "timers",
-            {"penstock": 120_000, "pyflink_process": 5_000, "pyflink_thread": 4_000, "transform_with_state": 4_000},
-            options={"transform_with_state": {"query": "stateful_timers", "batch": 10_000}},
+            {"penstock": 300_000, "pyflink_process": 2_500, "pyflink_thread": 2_500, "transform_with_state": 5_000},
+            step=10_000,
+            options={"transform_with_state": {"query": "stateful_timers", "batch": 50_000}},
         ),
         Workload(
             "tumbling",
             "tumbling",
             {
                 "penstock": 450_000,
-                "pyflink_process": 4_700,
-                "pyflink_thread": 4_000,
+                "pyflink_process": 10_000,
+                "pyflink_thread": 10_000,
                 "bytewax_1": 80_000,
                 "bytewax_2": 80_000,
             },
+            step=100_000,
         ),
         Workload(
             "tumbling_fields",
             "tumbling_fields",
-            {"penstock": 8_000_000, "flink_sql": 1_500_000, "spark_native": 1_500_000},
+            {"penstock": 5_000_000, "flink_sql": 1_500_000, "spark_native": 1_500_000},
+            step=100_000,
             options={"penstock": {"penstock.batch.max-records": 8_000_000}},
         ),
         Workload(
@@ -202,9 +215,9 @@ WORKLOADS = {
             "count",
             {
                 "penstock": 400_000,
-                "pyflink_process": 20_000,
+                "pyflink_process": 12_000,
                 "pyflink_thread": 8_000,
-                "transform_with_state": 29_000,
+                "transform_with_state": 50_000,
                 "flink_sql": 500_000,
                 "bytewax_1": 220_000,
                 "bytewax_2": 200_000,

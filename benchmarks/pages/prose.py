@@ -33,14 +33,16 @@ METHOD = """\
 - Each system has the settings that were found best for it: PyFlink in both execution modes, in process mode with
   bundles of 1,000,000 records or 10 s and a state cache of 1,000,000 entries, which is many times faster than its
   defaults; Bytewax as one process and as two; Penstock with batches of up to 2,000,000 records (8,000,000 in columns)
-  where its default is 500,000, and of about a second where a checkpoint is asked for every second. Where a system has
-  several ways, the fastest at each workload is the one that Penstock is compared with.
+  where its default is 500,000, and of about a second where a checkpoint is asked for every second. Batches of
+  transformWithState take it about as long as Penstock's take Penstock: it works through the rows of a key together, and
+  would be faster with larger ones. Where a system has several ways, the fastest at each workload is the one that
+  Penstock is compared with.
 - PyFlink gets rows with their event time from the JVM, and gives its results back to it: nothing is converted in Python
   only for the benchmark. Spark has RocksDB with a changelog, the only store that transformWithState takes. Bytewax has
   no watermarks of its inputs: it waits 10 s, and with two processes for as much as one may be ahead of the other.
 - Results are thrown away where they come out, in no time: sinks are not what is compared.
-- Inputs are sized to take about as long everywhere. Those of slow systems are short: windows that a system never
-  gets to the end of within the difference of the two sizes cost it nothing, which is in its favour.
+- Inputs are sized to take about as long everywhere, and longer where a bundle or a batch takes seconds. Inputs of
+  tumbling windows are whole windows, so that the difference of the two sizes has all the work of so many of them.
 - Memory is that of all processes of a run, JVM included, at its peak; pages that several share count once.
 - Where there is a dash, the job cannot be said in that system, or not without writing half of the system oneself.
   *failed* means that it was tried."""

@@ -34,11 +34,13 @@ class RunningCount(StatefulProcessor):
         self.count = handle.getValueState("count", LONG)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        """Count."""
+        """Count; each use of the state is a trip to the JVM, so there are two for all rows of a batch."""
+        found = self.count.get()
+        count = found[0] if found else 0
         for _ in rows:
-            count = (self.count.get()[0] if self.count.exists() else 0) + 1
-            self.count.update((count,))
+            count += 1
             yield Row(k=key[0], n=count)
+        self.count.update((count,))
 
     def close(self) -> None:
         """Nothing to do."""
@@ -53,12 +55,17 @@ class MapAndTimer(StatefulProcessor):
         self.counts = handle.getMapState("counts", LONG, LONG)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        """Count, and ask to be called at the end of the second."""
+        """Count, and ask to be called at the end of the second: each entry and each timer once in a batch."""
+        added: dict[int, int] = {}
+        seconds = set()
         for row in rows:
-            slot = (row.n % 10,)
-            count = (self.counts.getValue(slot)[0] if self.counts.containsKey(slot) else 0) + 1
-            self.counts.updateValue(slot, (count,))
-            self.handle.registerTimer((row.n // 1000 + 1) * 1000)
+            added[row.n % 10] = added.get(row.n % 10, 0) + 1
+            seconds.add(row.n // 1000 + 1)
+        for slot, number in added.items():
+            found = self.counts.getValue((slot,))
+            self.counts.updateValue((slot,), (number + (found[0] if found else 0),))
+        for second in seconds:
+            self.handle.registerTimer(second * 1000)
         return iter(())
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:

@@ -12,9 +12,11 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
+from penstock.engine.spark.class_archive import ClassArchive
 from penstock.graph.settings import JobSettings
 from penstock.java import java_home
 
@@ -42,12 +44,13 @@ QUERY_CONFIG = {
 }
 """SQL settings of Penstock's queries; a query keeps those in force when it starts."""
 
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LOG_SETTINGS = Path(__file__).resolve().with_name("log4j2.properties")
 _SESSION_CONFIG = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
+    _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
 }
 
 
@@ -58,14 +61,22 @@ def get_session(settings: JobSettings) -> SparkSession:
         return _with_package(active)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    os.environ["JAVA_HOME"] = str(java_home())
+    home = java_home()
+    os.environ["JAVA_HOME"] = str(home)
     _let_workers_find_penstock()
     master = _master(settings)
+    config = {**_SESSION_CONFIG, **daemon_config(master), **settings.spark_config}
+    archive = ClassArchive(home)
+    java_options = config[_JAVA_OPTIONS]
+    config[_JAVA_OPTIONS] = f"{java_options} {archive.options(java_options)}".strip()
     builder = SparkSession.builder.appName(settings.job_name).master(master)
-    for key, value in {**_SESSION_CONFIG, **daemon_config(master), **settings.spark_config}.items():
+    for key, value in config.items():
         if key != "spark.master":
             builder = builder.config(key, value)
-    return _with_package(builder.getOrCreate())
+    session = builder.getOrCreate()
+    jvm: Any = session.sparkContext._jvm
+    archive.started(jvm.java.lang.System.getProperty("java.class.path"))
+    return _with_package(session)
 
 
 def _with_package(session: SparkSession) -> SparkSession:

@@ -1,0 +1,134 @@
+"""The archive of Spark's classes: made once, used when it is whole, never in the way. Java is a script here."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from penstock.engine.spark.class_archive import ClassArchive
+
+SOUND, FALLING_OVER = "exit 0", "exit 134"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A Java that finds every archive whole."""
+    java = tmp_path / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    (tmp_path / "jars").mkdir()
+    _becomes(java, SOUND)
+    return java.parent.parent
+
+
+def _becomes(java: Path, what: str) -> None:
+    before = java.stat().st_mtime_ns if java.exists() else time.time_ns()
+    java.write_text(f'#!/bin/sh\necho "$@" >> {java.parent.parent / "asked"}\n{what}\n')
+    java.chmod(0o755)
+    os.utime(java, ns=(before, before))
+
+
+def _archive(home: Path) -> ClassArchive:
+    return ClassArchive(home, home.parent / "jars", home.parent / "classes")
+
+
+def _ended_driver(home: Path) -> Path:
+    """What a driver leaves that had no archive."""
+    archive = _archive(home)
+    options = archive.options()
+    assert options.startswith('-XX:ArchiveClassesAtExit="')
+    draft = Path(options.split('"')[1])
+    archive.started("/spark/conf:/spark/jars/a.jar")
+    draft.write_bytes(b"classes")
+    return draft
+
+
+def _files(home: Path) -> list[str]:
+    return sorted(path.name for path in (home.parent / "classes").iterdir())
+
+
+def test_a_second_driver_uses_what_the_first_one_left(home: Path) -> None:
+    draft = _ended_driver(home)
+    archive = _archive(home)
+    assert f'-XX:SharedArchiveFile="{archive.path}"' in archive.options()
+    assert _files(home) == [archive.path.name]
+    asked = (home / "asked").read_text()
+    assert "-Xshare:on -XX:+VerifySharedSpaces" in asked
+    assert str(draft) in asked
+
+
+def test_it_is_checked_only_once(home: Path) -> None:
+    _ended_driver(home)
+    assert _archive(home).options() == _archive(home).options()
+    assert len((home / "asked").read_text().splitlines()) == 1
+
+
+def test_a_draft_that_is_not_whole_is_left_to_whoever_writes_it(home: Path) -> None:
+    draft = _ended_driver(home)
+    _becomes(home / "bin" / "java", FALLING_OVER)
+    assert "ArchiveClassesAtExit" in _archive(home).options()
+    assert draft.exists()
+
+
+def test_a_draft_that_was_given_up_is_removed(home: Path) -> None:
+    draft = _ended_driver(home)
+    _becomes(home / "bin" / "java", FALLING_OVER)
+    os.utime(draft, (0, 0))
+    assert "ArchiveClassesAtExit" in _archive(home).options()
+    assert _files(home) == []
+
+
+def test_a_draft_of_a_driver_that_never_started_is_not_used(home: Path) -> None:
+    draft = Path(_archive(home).options().split('"')[1])
+    draft.write_bytes(b"classes")
+    assert "ArchiveClassesAtExit" in _archive(home).options()
+
+
+@pytest.mark.parametrize("given", ["-Xshare:off", "-Xmx2g -XX:SharedArchiveFile=/mine.jsa"])
+def test_options_of_the_user_about_it_stand(home: Path, given: str) -> None:
+    _ended_driver(home)
+    assert _archive(home).options(given) == ""
+
+
+def test_a_driver_that_is_there_already_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    archive = _archive(home)
+    assert archive.options() == ""
+    archive.started("/spark/jars/a.jar")
+    assert not (home.parent / "classes").exists()
+
+
+def test_what_drivers_left_that_never_made_an_archive_is_removed(home: Path) -> None:
+    archive = _archive(home)
+    archive.options()
+    archive.started("/spark/jars/a.jar")
+    (left,) = (home.parent / "classes").iterdir()
+    _archive(home).options()
+    assert left.exists()
+    os.utime(left, (0, 0))
+    _archive(home).options()
+    assert not left.exists()
+
+
+def test_other_jars_have_an_archive_of_their_own(home: Path) -> None:
+    _ended_driver(home)
+    os.utime(home.parent / "jars", ns=(1, 1))
+    assert "ArchiveClassesAtExit" in _archive(home).options()
+
+
+def test_old_archives_make_room(home: Path) -> None:
+    _ended_driver(home)
+    folder = home.parent / "classes"
+    for age, name in enumerate(("young", "older", "oldest")):
+        (folder / f"{name}.jsa").write_bytes(b"")
+        os.utime(folder / f"{name}.jsa", (1000 - age, 1000 - age))
+    archive = _archive(home)
+    archive.options()
+    assert _files(home) == sorted([archive.path.name, "older.jsa", "young.jsa"])
+
+
+def test_a_cache_that_cannot_be_written_to_costs_nothing_but_time(home: Path) -> None:
+    (home.parent / "classes").write_text("a file where the folder should be")
+    assert _archive(home).options() == ""
