@@ -16,7 +16,7 @@ PARALLELISM = 2
 class System:
     """One way to run a job: the environment it lives in, the module with its jobs, and what they are told.
 
-    `longer`: how many times as long its inputs are to take as others', because what it works on at a time takes seconds.
+    `longer`: how many times as long its inputs are to take as others', because it works on seconds of them at a time.
     """
 
     id: str
@@ -30,8 +30,8 @@ class System:
 class Workload:
     """One job and its input.
 
-    `rates` has the systems that take part and the records/s they are thought to do; `step` is what numbers of records are
-    multiples of, so that a large input has so many windows more than a small one and not parts of some.
+    `rates` has the systems that take part and the records/s they are thought to do; numbers of records are multiples of
+    `step`, so that a large input has so many windows more than a small one and not parts of some.
     """
 
     id: str
