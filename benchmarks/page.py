@@ -14,6 +14,7 @@ from benchmarks.names import WORKLOADS
 from benchmarks.pages import prose
 from benchmarks.pages.growth import growth_section
 from benchmarks.pages.latency import latency_section
+from benchmarks.pages.marks import filled
 from benchmarks.pages.parts import parts_section, sentences
 from benchmarks.pages.peers import jobs_table, peers_section, ratios_table, verdicts_section
 from benchmarks.pages.section import PICTURES, Section, heading
@@ -21,7 +22,7 @@ from benchmarks.verdicts import Results, verdicts
 
 PAGE = Path("docs/benchmarks.md")
 README = Path("README.md")
-BEGIN, END = "<!-- figures, made by `make bench-page` -->\n", "<!-- end of figures -->\n"
+BEGIN, END = "<!-- figures, made by `make bench-page` -->", "<!-- end of figures -->"
 README_FAMILIES = ("PyFlink", "transformWithState", "Bytewax", "Flink SQL")
 
 
@@ -40,7 +41,7 @@ def files(folder: Path = results.FOLDER, root: Path = results.ROOT) -> dict[Path
     for section in sections:
         for name, picture in section.pictures.items():
             made[PAGE.parent / PICTURES / f"{name}.svg"] = picture
-    made[README] = with_figures((root / README).read_text(), readme_figures(peers, folder))
+    made[README] = filled((root / README).read_text(), BEGIN, END, readme_figures(peers, folder), README.name)
     return made
 
 
@@ -52,15 +53,6 @@ def readme_figures(peers: Results | None, folder: Path) -> str:
     workloads = [name for name in WORKLOADS if any(run["workload"] == name for run in peers["runs"])]
     table = ratios_table(peers, workloads, README_FAMILIES)
     return "\n\n".join([heading(peers), table, *([parts] if parts else [])]) + "\n"
-
-
-def with_figures(readme: str, figures: str) -> str:
-    """The README with other figures between its two marks."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"README.md needs the lines {BEGIN.strip()} and {END.strip()}: the figures go between them.")
-    return f"{before}{begin}{figures}{end}{after}"
 
 
 def stale(made: dict[Path, str], root: Path = results.ROOT) -> list[Path]:

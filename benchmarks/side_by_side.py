@@ -177,7 +177,7 @@ def run(
         )
         python = peer_environments.python_of(system.environment)
         command = [python, "-m", f"benchmarks.peers.{system.module}", task.as_json()]
-        ended = processes.run(command, _environment(python, folder), folder, LIMIT_S)
+        ended = processes.run(command, environment_of(python, folder), folder, LIMIT_S)
         if ended.error is not None:
             LOGS.mkdir(parents=True, exist_ok=True)
             shutil.copy(folder / "log", LOGS / f"{workload.id}-{system.id}.log")
@@ -187,7 +187,7 @@ def run(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _environment(python: str, folder: Path) -> dict[str, str]:
+def environment_of(python: str, folder: Path) -> dict[str, str]:
     """Variables of a run: its own Python first in the path, as PyFlink needs it, all temporary files in one folder."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK", "SPARK", "PYTHON"))}
     return {

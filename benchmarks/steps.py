@@ -23,6 +23,7 @@ from rich.table import Table
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
+from benchmarks.pages.marks import fill
 from benchmarks.step_jobs import JOBS
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
@@ -220,10 +221,7 @@ def compared(before: list[Measured], after: list[Measured]) -> str:
 def write_page(page: str, before: list[str], after: list[str]) -> None:
     """Put the comparison of rounds that were written by `--json` into the page, between its marks."""
     rounds = [[json.loads(Path(path).read_text()) for path in paths] for paths in (before, after)]
-    text = Path(page).read_text()
-    head, _, rest = text.partition(BEGIN)
-    tail = rest.partition(END)[2]
-    Path(page).write_text(f"{head}{BEGIN}\n{compared(*rounds)}{END}{tail}")
+    fill(Path(page), BEGIN, END, compared(*rounds))
 
 
 def main(arguments: list[str] | None = None) -> int:

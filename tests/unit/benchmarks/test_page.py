@@ -106,11 +106,6 @@ def test_one_workload_and_one_system_are_enough(tmp_path: Path) -> None:
     assert "| map + filter | 1,140,000 |" in lines
 
 
-def test_a_readme_without_its_marks_is_refused() -> None:
-    with pytest.raises(SystemExit, match="end of figures"):
-        page.with_figures(page.BEGIN, "figures")
-
-
 def test_pictures_of_earlier_results_go(tmp_path: Path) -> None:
     picture = tmp_path / "docs/images/benchmarks/old.svg"
     picture.parent.mkdir(parents=True)

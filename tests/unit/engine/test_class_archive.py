@@ -100,16 +100,15 @@ def test_a_driver_that_is_there_already_is_left_alone(home: Path, monkeypatch: p
     assert not (home.parent / "classes").exists()
 
 
-def test_what_drivers_left_that_never_made_an_archive_is_removed(home: Path) -> None:
-    archive = _archive(home)
-    archive.options()
-    archive.started("/spark/jars/a.jar")
-    (left,) = (home.parent / "classes").iterdir()
-    _archive(home).options()
-    assert left.exists()
-    os.utime(left, (0, 0))
-    _archive(home).options()
-    assert not left.exists()
+def test_what_killed_drivers_left_makes_room(home: Path) -> None:
+    drafts = []
+    for age in range(12):
+        archive = _archive(home)
+        drafts.append(Path(archive.options().split('"')[1]))
+        archive.started("/spark/jars/a.jar")
+        os.utime(drafts[-1].with_suffix(".args"), (1000 - age, 1000 - age))
+    assert _archive(home).options()
+    assert [draft.with_suffix(".args").exists() for draft in drafts] == [True] * 8 + [False] * 4
 
 
 def test_other_jars_have_an_archive_of_their_own(home: Path) -> None:

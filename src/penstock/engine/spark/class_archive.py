@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -27,7 +27,7 @@ _QUIET = "-Xlog:cds*=off -Xlog:class+path=off"
 _NEEDED_BYTES = 1 << 30
 _KEPT_ARCHIVES = 3
 _GIVEN_UP_SECONDS = 3600.0
-_LONGEST_DRIVER_SECONDS = 90 * 86400.0
+_KEPT_DRIVERS = 8
 _CHECK_SECONDS = 60.0
 
 
@@ -79,11 +79,10 @@ class ClassArchive:
         return False
 
     def _forget_old_drivers(self) -> None:
-        """A driver that was killed makes no archive."""
-        for arguments in self._folder.glob("*.args"):
-            is_old = time.time() - arguments.stat().st_mtime > _LONGEST_DRIVER_SECONDS
-            if is_old and not arguments.with_suffix(".draft").exists():
-                arguments.unlink(missing_ok=True)
+        """A driver that is killed makes no archive: what is remembered of the oldest makes room."""
+        waiting = [path for path in self._folder.glob("*.args") if not path.with_suffix(".draft").exists()]
+        for path in _from_the_youngest(waiting)[_KEPT_DRIVERS:]:
+            path.unlink(missing_ok=True)
 
     def _drafts(self) -> Iterator[Path]:
         return iter(sorted(self._folder.glob(f"{self._name}.*.draft")))
@@ -111,8 +110,7 @@ class ClassArchive:
             path.unlink(missing_ok=True)
         for path in self._folder.glob("hs_err_pid*"):
             path.unlink(missing_ok=True)
-        by_age = sorted(self._folder.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in by_age[_KEPT_ARCHIVES:]:
+        for path in _from_the_youngest(self._folder.glob("*.jsa"))[_KEPT_ARCHIVES:]:
             path.unlink(missing_ok=True)
 
     def _remove(self, draft: Path) -> None:
@@ -122,6 +120,10 @@ class ClassArchive:
     @staticmethod
     def _arguments(draft: Path) -> Path:
         return draft.with_suffix(".args")
+
+
+def _from_the_youngest(paths: Iterable[Path]) -> list[Path]:
+    return sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def _plain() -> dict[str, str]:
