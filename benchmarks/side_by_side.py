@@ -83,7 +83,7 @@ def _arguments(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", metavar="WORKLOAD,...", help=f"some of {', '.join(WORKLOADS)}")
     parser.add_argument("--systems", metavar="SYSTEM,...", help=f"some of {', '.join(SYSTEMS)}")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is run")
-    parser.add_argument("--seconds", type=float, default=5.0, help="how long the large input is to take, about")
+    parser.add_argument("--seconds", type=float, help="how long the large input is to take, about: 5, if --quick 2")
     parser.add_argument("--scale", type=float, default=1.0, help="more or fewer records than that")
     parser.add_argument("--quick", action="store_true", help="three workloads, the nearest peers, one round")
     parser.add_argument("--append", action="store_true", help="add to the results, or replace runs of theirs")
@@ -96,6 +96,7 @@ def _arguments(words: list[str] | None) -> argparse.Namespace:
             parser.error(f"--{option}: unknown {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     if arguments.quick or arguments.verify:
         arguments.rounds = 1
+    arguments.seconds = arguments.seconds or (2.0 if arguments.quick else 5.0)
     if arguments.output is None:
         arguments.output = LOGS.parent / "quick.json" if arguments.quick else results.FOLDER / "peers.json"
     return arguments

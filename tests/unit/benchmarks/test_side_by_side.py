@@ -50,6 +50,11 @@ def test_the_quick_comparison_has_one_round_and_a_file_of_its_own() -> None:
     assert arguments.output.name == "quick.json"
 
 
+@pytest.mark.parametrize(("words", "seconds"), [("", 5.0), ("--quick", 2.0), ("--quick --seconds 7", 7.0)])
+def test_inputs_of_the_quick_comparison_are_shorter(words: str, seconds: float) -> None:
+    assert side_by_side._arguments(words.split()).seconds == seconds
+
+
 def test_a_name_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         side_by_side._arguments(["--only", "cuont_2k"])
