@@ -10,13 +10,18 @@ import argparse
 import json
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
@@ -31,6 +36,8 @@ BEGIN, END = "<!-- spark: made by benchmarks.spark_profile -->", "<!-- end of sp
 RATE = 100
 """Samples a second."""
 SHOWN = 12
+WORKERS = "pyspark.worker"
+"""What the command of the process has that workers are forked from."""
 _MEASURES = {
     "internal.metrics.executorRunTime": ("tasks", 1e-3),
     "internal.metrics.executorCpuTime": ("jvm", 1e-9),
@@ -120,45 +127,88 @@ class Profile:
             yield f"| {number} | {' | '.join(cells)} |"
         yield ""
         if self.functions:
-            yield from ("| in the workers | µs | share |", "|---|---:|---:|")
-            total = self.functions.total()
+            yield from ("| in the workers | share of samples |", "|---|---:|")
             for name, samples in self.functions.most_common(SHOWN):
-                yield f"| `{name}` | {samples / RATE / self.records * 1e6:.2f} | {samples / total:.0%} |"
-            yield f"| all | {total / RATE / self.records * 1e6:.2f} | |"
+                yield f"| `{name}` | {samples / self.functions.total():.0%} |"
             yield ""
 
 
 def measure(job: str, py_spy: str | None, scale: float) -> Profile:
-    """Run a job of the comparison, a small input to warm up and a large one, and read what was written of it."""
+    """Run a job of the comparison, a small input to warm up and a large one, and read what was written of it.
+
+    Samples come from a run of their own: taking them slows the workers down.
+    """
     workload, system = WORKLOADS[job], SYSTEMS["penstock"]
     sizes = list(workload.sizes(system, 5.0, scale))
-    folder = Path(tempfile.mkdtemp(prefix="penstock-profile-"))
-    try:
-        (folder / "events").mkdir()
-        options = {
-            **workload.options_of(system),
-            "spark.eventLog.enabled": "true",
-            "spark.eventLog.dir": (folder / "events").as_uri(),
-            "spark.eventLog.compress": "false",
-            "spark.eventLog.rolling.enabled": "false",
-        }
-        told = (workload.keys, workload.zipf, workload.rate, PARALLELISM)
-        task = Task(workload.job, str(folder / "report"), sizes, *told, options=options)
-        command = [sys.executable, "-m", f"benchmarks.peers.{system.module}", task.as_json()]
-        samples = folder / "samples"
-        if py_spy is not None:
-            how = ["--subprocesses", "--rate", str(RATE), "--format", "raw", "--output", str(samples)]
-            command = [py_spy, "record", *how, "--", *command]
-        ended = processes.run(command, environment_of(sys.executable, folder), folder, LIMIT_S)
-        if ended.error is not None:
-            sys.exit(f"{job}: {ended.error}")
-        (log,) = (path for path in (folder / "events").rglob("*") if path.is_file() and path.stat().st_size)
+    with _folder() as folder:
+        _run(job, sizes, folder, {"spark.eventLog.enabled": "true", "spark.eventLog.dir": folder.as_uri()})
+        (log,) = folder.glob("local-*")
         with log.open() as events:
             batches, stages = stages_of(events)
-        functions = worker_functions(samples.read_text().splitlines()) if samples.exists() else Counter()
-        return Profile(job, sum(sizes), batches, stages, functions)
+    functions: Counter[str] = Counter()
+    if py_spy is not None:
+        with _folder() as folder:
+            sampler = _Sampler(py_spy, folder)
+            sampler.start()
+            _run(job, sizes, folder, {})
+            functions = worker_functions(sampler.lines())
+    return Profile(job, sum(sizes), batches, stages, functions)
+
+
+class _Sampler(threading.Thread):
+    """Lets py-spy follow the workers of the run in a folder, from when there are any until they end."""
+
+    def __init__(self, py_spy: str, folder: Path) -> None:
+        super().__init__(daemon=True)
+        self._folder, self._samples = folder, folder / "samples"
+        self._how = [py_spy, "record", "--subprocesses", "--rate", str(RATE), "--format", "raw"]
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        """Wait for workers, and sample them."""
+        while not self._over.wait(0.2):
+            found = _ancestor_of_workers(self._folder)
+            if found is not None:
+                what = ["--duration", str(LIMIT_S), "--output", str(self._samples), "--pid", str(found)]
+                subprocess.run([*self._how, *what], capture_output=True, check=False)
+                return
+
+    def lines(self) -> list[str]:
+        """What was found, when the run has ended."""
+        self._over.set()
+        self.join()
+        return self._samples.read_text().splitlines() if self._samples.exists() else []
+
+
+def _ancestor_of_workers(folder: Path) -> int | None:
+    """Workers are forked from one process; py-spy follows forks, but not through the JVM that has started it."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if WORKERS in process.cmdline() and process.environ().get("TMPDIR") == str(folder):
+                found.append((process.create_time(), process.pid))
+    return min(found)[1] if found else None
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="penstock-profile-"))
+    try:
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(job: str, sizes: list[int], folder: Path, settings: dict[str, str]) -> None:
+    workload, system = WORKLOADS[job], SYSTEMS["penstock"]
+    plain = {"spark.eventLog.compress": "false", "spark.eventLog.rolling.enabled": "false"}
+    options = {**workload.options_of(system), **plain, **settings}
+    told = (workload.keys, workload.zipf, workload.rate, PARALLELISM)
+    task = Task(workload.job, str(folder / "report"), sizes, *told, options=options)
+    command = [sys.executable, "-m", f"benchmarks.peers.{system.module}", task.as_json()]
+    ended = processes.run(command, environment_of(sys.executable, folder), folder, LIMIT_S)
+    if ended.error is not None:
+        sys.exit(f"{job}: {ended.error}")
 
 
 def main(words: list[str] | None = None) -> int:

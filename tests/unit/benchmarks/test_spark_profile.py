@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.pages.marks import fill
-from benchmarks.spark_profile import BEGIN, END, RATE, Profile, Stage, stages_of, worker_functions
+from benchmarks.spark_profile import BEGIN, END, Profile, Stage, stages_of, worker_functions
 
 
 def _job(stages: list[int], batch: int | None) -> str:
@@ -57,12 +57,12 @@ def test_tables_replace_what_stood_between_the_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     stages = [Stage(2.0, {"tasks": 4.0, "python": 3.0, "shuffled": 8_000_000.0})]
-    found = Profile("count", 1_000_000, 3, stages, Counter({"add (x.py)": 3 * RATE, "get (x.py)": RATE}))
+    found = Profile("count", 1_000_000, 3, stages, Counter({"add (x.py)": 3, "get (x.py)": 1}))
     fill(page, BEGIN, END, found.text())
     text = page.read_text()
     assert text.startswith(f"before\n{BEGIN}\n### count on Spark\n")
     assert "| 0 | 2.00 | 4.00 | 3.00 | 0.00 | 0.00 | 8.0 |" in text
-    assert "| `add (x.py)` | 3.00 | 75% |" in text
+    assert "| `add (x.py)` | 75% |" in text
     assert "old" not in text
     assert text.endswith(f"{END}\nafter\n")
 
