@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
 from pathlib import Path
 
 from penstock.errors import ConfigurationError
-from penstock.user_cache import user_cache
+from penstock.user_cache import user_cache, write_program
 
 OLDEST = 17
 
@@ -70,12 +69,7 @@ def _without_vector_module(home: Path) -> Path:
         '#!/bin/sh\nfor a; do shift; [ "$a" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$a"; done\n'
         f'exec "{home}/bin/java" "$@"\n'
     )
-    if not launcher.exists() or launcher.read_text() != script:
-        launcher.parent.mkdir(parents=True, exist_ok=True)
-        draft = launcher.with_name(f"java.{os.getpid()}")
-        draft.write_text(script)
-        draft.chmod(draft.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-        draft.replace(launcher)
+    write_program(launcher, script)
     return wrapped
 
 

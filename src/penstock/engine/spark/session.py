@@ -17,6 +17,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from penstock.engine.spark.class_archive import ClassArchive
+from penstock.engine.spark.worker_python import worker_python
 from penstock.graph.settings import JobSettings
 from penstock.java import java_home
 
@@ -59,12 +60,12 @@ def get_session(settings: JobSettings) -> SparkSession:
     active = SparkSession.getActiveSession()
     if active is not None:
         return _with_package(active)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    master = _master(settings)
+    os.environ.setdefault("PYSPARK_PYTHON", worker_python(is_local=_is_here(master)))
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", os.environ["PYSPARK_PYTHON"])
     home = java_home()
     os.environ["JAVA_HOME"] = str(home)
     _let_workers_find_penstock()
-    master = _master(settings)
     config = {**_SESSION_CONFIG, **daemon_config(master), **settings.spark_config}
     archive = ClassArchive(home)
     java_options = config[_JAVA_OPTIONS]
@@ -105,8 +106,12 @@ def _master(settings: JobSettings) -> str:
 
 def daemon_config(master: str) -> dict[str, str]:
     """Elsewhere it is not known what is installed, or (not Linux) which threads a fork would leave behind."""
-    is_here = master.startswith("local") and not master.startswith("local-cluster") and sys.platform == "linux"
-    return {"spark.python.daemon.module": WORKER_DAEMON} if is_here else {}
+    return {"spark.python.daemon.module": WORKER_DAEMON} if _is_here(master) and sys.platform == "linux" else {}
+
+
+def _is_here(master: str) -> bool:
+    """Whether all of Spark is in one process on this machine."""
+    return master.startswith("local") and not master.startswith("local-cluster")
 
 
 def _package_archive() -> str:
