@@ -10,7 +10,8 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 # Layers, sizes and documents are checked by `make check`.
 FAST := -m "not spark and not slow and not soak" --ignore tests/tidy -n logical
-REST := -m "(spark or slow) and not soak"
+# A session of Spark for each of two processes; a file's tests share what they set up.
+REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile
 SOURCES := src tests $(wildcard examples benchmarks)
 INSTALLED := .venv/.installed
 JAVA := .venv/.java

@@ -45,6 +45,7 @@ _MEASURES = {
     "time to run Python workers": ("python", 1e-3),
     "internal.metrics.shuffle.write.bytesWritten": ("shuffled", 1.0),
 }
+_QUERY = "sql.streaming.queryId"
 _LINE = re.compile(r":\d+\)$")
 
 
@@ -57,15 +58,16 @@ class Stage:
 
 
 def stages_of(log: Iterable[str]) -> tuple[int, list[Stage]]:
-    """How many batches an event log has, and the first, second, ... stage of all of them."""
-    jobs: list[list[int]] = []
+    """How many batches the last query of an event log had, and the first, second, ... stage of all of them."""
+    queries: dict[str, list[list[int]]] = {}
     ended: dict[int, dict[str, Any]] = {}
     for line in log:
         event = json.loads(line)
-        if event["Event"] == "SparkListenerJobStart" and "streaming.sql.batchId" in (event.get("Properties") or {}):
-            jobs.append(sorted(event["Stage IDs"]))
+        if event["Event"] == "SparkListenerJobStart" and _QUERY in (event.get("Properties") or {}):
+            queries.setdefault(event["Properties"][_QUERY], []).append(sorted(event["Stage IDs"]))
         elif event["Event"] == "SparkListenerStageCompleted":
             ended[event["Stage Info"]["Stage ID"]] = event["Stage Info"]
+    jobs = [*queries.values()][-1] if queries else []
     stages = [Stage() for _ in range(max(map(len, jobs), default=0))]
     for job in jobs:
         for place, number in enumerate(job):
@@ -152,7 +154,7 @@ def measure(job: str, py_spy: str | None, scale: float) -> Profile:
             sampler.start()
             _run(job, sizes, folder, {})
             functions = worker_functions(sampler.lines())
-    return Profile(job, sum(sizes), batches, stages, functions)
+    return Profile(job, sizes[-1], batches, stages, functions)
 
 
 class _Sampler(threading.Thread):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from penstock.kafka_broker import LocalBroker
@@ -47,15 +49,19 @@ def run_and_kill(scene: Scene, name: str, moment: str, in_files: bool, chance: r
     if moment == SOME_TIME:
         assert program.runs_for(chance.uniform(0, 1.0)), program.tail()
     if moment == IN_TRANSACTION:
-        await_transaction(scene, program)
+        kill_in_transaction(scene, program)
     scene.group.kill()
     return scene.watch.is_open()
 
 
-def await_transaction(scene: Scene, program: Program) -> None:
-    """Look as often as possible: a transaction is open for a moment only."""
+def kill_in_transaction(scene: Scene, program: Program) -> None:
+    """Look as often as possible, and kill at once: a transaction is open for less time than a search for processes takes."""
+    processes = scene.group.alive()
     while not scene.watch.is_open():
         assert program.process.poll() is None, program.tail()
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def run_with_kills(scene: Scene, moments: list[str], numbers: range, seed: int) -> None:

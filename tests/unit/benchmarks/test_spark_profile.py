@@ -13,8 +13,8 @@ from benchmarks.pages.marks import fill
 from benchmarks.spark_profile import BEGIN, END, Profile, Stage, stages_of, worker_functions
 
 
-def _job(stages: list[int], batch: int | None) -> str:
-    properties = {} if batch is None else {"streaming.sql.batchId": str(batch)}
+def _job(stages: list[int], query: str | None) -> str:
+    properties = {} if query is None else {"sql.streaming.queryId": query}
     return json.dumps({"Event": "SparkListenerJobStart", "Stage IDs": stages, "Properties": properties})
 
 
@@ -25,15 +25,17 @@ def _ended(stage: int, seconds: float, **measures: Any) -> str:
     return json.dumps({"Event": "SparkListenerStageCompleted", "Stage Info": info})
 
 
-def test_stages_of_batches_are_added_up_by_their_place() -> None:
+def test_stages_of_the_last_query_are_added_up_by_their_place() -> None:
     log = [
         json.dumps({"Event": "SparkListenerLogStart"}),
-        _job([1, 0], 0),
+        _job([7], "warm-up"),
+        _ended(7, 9.0, run=9000),
+        _job([1, 0], "job"),
         _ended(0, 2.0, run=3000, python="2500", other=7),
         _ended(1, 1.0, run=500),
         _job([2], None),
         _ended(2, 50.0, run=50_000),
-        _job([3, 4], 1),
+        _job([3, 4], "job"),
         _ended(3, 1.0, run=1000),
     ]
     assert stages_of(log) == (2, [Stage(3.0, {"tasks": 4.0, "python": 2.5}), Stage(1.0, {"tasks": 0.5})])
