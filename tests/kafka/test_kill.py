@@ -55,7 +55,7 @@ def run_and_kill(scene: Scene, name: str, moment: str, in_files: bool, chance: r
 
 
 def kill_in_transaction(scene: Scene, program: Program) -> None:
-    """Look as often as possible, and kill at once: a transaction is open for less time than a search for processes takes."""
+    """Look as often as possible, and kill at once: a search for processes takes longer than a transaction is open."""
     processes = scene.group.alive()
     while not scene.watch.is_open():
         assert program.process.poll() is None, program.tail()
