@@ -38,8 +38,9 @@ METHOD = """\
   would be faster with larger ones. Where a system has several ways, the fastest at each workload is the one that
   Penstock is compared with.
 - PyFlink gets rows with their event time from the JVM, and gives its results back to it: nothing is converted in Python
-  only for the benchmark. Spark has RocksDB with a changelog, the only store that transformWithState takes. Bytewax has
-  no watermarks of its inputs: it waits 10 s, and with two processes for as much as one may be ahead of the other.
+  only for the benchmark. Where there are no keys it gets numbers and makes its records in Python, which is faster.
+- Spark has RocksDB with a changelog, the only store that transformWithState takes. Bytewax has no watermarks of its
+  inputs: it waits 10 s, and with two processes for as much as one may be ahead of the other.
 - Results are thrown away where they come out, in no time: sinks are not what is compared.
 - Inputs are sized to take about as long everywhere, and longer where a bundle or a batch takes seconds. Inputs of
   tumbling windows are whole windows, so that the difference of the two sizes has all the work of so many of them.
