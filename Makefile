@@ -54,7 +54,7 @@ check: lint types ## check style, types, layers, sizes and documents (no test ru
 bench: $(JAVA) ## measure Penstock beside its peers; the first time it fetches them
 	$(BIN)/python -m benchmarks.side_by_side $(ARGS)
 
-bench-quick: $(JAVA) ## the short form of it: three workloads, the nearest peers, one round
+bench-quick: $(JAVA) ## the short form of it, under 5 minutes: three workloads, the nearest peers, one round
 	$(BIN)/python -m benchmarks.side_by_side --quick $(ARGS)
 
 bench-verify: $(JAVA) ## check that all of them put out the same results

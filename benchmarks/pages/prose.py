@@ -9,7 +9,7 @@ Made by `make bench-page` from what is in [benchmarks/results](../benchmarks/res
 Speed depends on the machine, so the way to know what yours gives is to run it there:
 
 ```sh
-make bench-quick   # a few workloads, one round
+make bench-quick   # a few workloads, one round: 4 minutes on 2 cores, when the peers have been fetched
 make bench         # all workloads and systems, three rounds
 make bench-verify  # whether all systems put out the same results
 make bench-growth  # how the cost of a record grows
