@@ -5,7 +5,7 @@ Owns the arithmetic on results files and the list of aims; nothing is measured o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -66,9 +66,9 @@ def runs(peers: Results, workload: str, system: str) -> list[dict[str, Any]]:
     ]
 
 
-def fewest_rounds(peers: Results, workload: str) -> int:
-    """How many rounds every system that has a figure at a workload came to the end of."""
-    counts = [len(runs(peers, workload, system)) for system in SYSTEMS]
+def fewest_rounds(peers: Results, workload: str, systems: Iterable[str] = SYSTEMS) -> int:
+    """How many rounds every one of some systems that has a figure at a workload came to the end of."""
+    counts = [len(runs(peers, workload, system)) for system in systems]
     return min((count for count in counts if count), default=0)
 
 

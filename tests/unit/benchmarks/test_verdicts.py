@@ -51,6 +51,7 @@ def test_the_rounds_of_a_workload_are_those_that_every_system_has() -> None:
     )
     assert fewest_rounds(results, "timers") == 1
     assert fewest_rounds(results, "sliding") == 0
+    assert fewest_rounds(results, "timers", ["penstock"]) == 2
 
 
 def test_a_ratio_that_is_just_enough_is_reached() -> None:
