@@ -127,7 +127,8 @@ def _beginning(arguments: argparse.Namespace, environments: set[str]) -> dict[st
     rounds = max(arguments.rounds, before["rounds"] if before else 0)
     heading = results.heading(parallelism=PARALLELISM, rounds=rounds)
     versions = {**versions, **heading["versions"]}
-    return {**heading, "versions": versions, "runs": before["runs"] if before else []}
+    earlier = [*before.get("earlier", []), {"date": before["date"], "commit": before["commit"]}] if before else []
+    return {**heading, "versions": versions, "earlier": earlier, "runs": before["runs"] if before else []}
 
 
 def measure(workload: Workload, system: System, turn: int, seconds: float, scale: float) -> dict[str, Any]:

@@ -61,7 +61,10 @@ def heading(content: dict[str, Any]) -> str:
     machine = content["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in content["versions"].items())
     rounds = f"up to {content['rounds']} rounds" if content["rounds"] > 1 else "one round"
+    # Of results that were added to: every time something was measured, for a row may be of any of them.
+    parts = [*content.get("earlier", []), content]
+    when = " and ".join(f"{part['date']} at commit {part['commit']}" for part in parts)
     return (
-        f"Measured {content['date']} at commit {content['commit']}, parallelism {content['parallelism']}, {rounds}, on "
+        f"Measured {when}, parallelism {content['parallelism']}, {rounds}, on "
         f"{machine['cores']} cores ({machine['cpu']}), {machine['memory_gb']} GB, {machine['system']}; {versions}."
     )

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks import side_by_side, tables
+from benchmarks.pages.section import heading
 from benchmarks.side_by_side import keep, plan_of
 from tests.unit.benchmarks import made_up
 
@@ -48,6 +49,17 @@ def test_the_quick_comparison_has_one_round_and_a_file_of_its_own() -> None:
     arguments = side_by_side._arguments(["--quick"])
     assert {turn for turn, _, _ in plan_of(arguments)} == {1}
     assert arguments.output.name == "quick.json"
+
+
+def test_results_that_are_added_to_say_when_each_part_was_measured(tmp_path: Path) -> None:
+    path = tmp_path / "peers.json"
+    before = {**made_up.HEADING, "date": "first", "commit": "a", "earlier": [{"date": "zeroth", "commit": "b"}]}
+    path.write_text(json.dumps({**before, "runs": [finished(1, 10)]}))
+    arguments = side_by_side._arguments(["--append", "--output", str(path)])
+    content = side_by_side._beginning(arguments, set())
+    assert content["runs"] == [finished(1, 10)]
+    assert content["earlier"] == [{"date": "zeroth", "commit": "b"}, {"date": "first", "commit": "a"}]
+    assert heading(content).startswith("Measured zeroth at commit b and first at commit a and 20")
 
 
 @pytest.mark.parametrize(("words", "seconds"), [("", 5.0), ("--quick", 2.0), ("--quick --seconds 7", 7.0)])
