@@ -42,6 +42,8 @@ CAPTION = (
 class Count(AggregateFunction):
     """Counts records."""
 
+    is_commutative = True
+
     def create_accumulator(self) -> int:
         """Start with none."""
         return 0

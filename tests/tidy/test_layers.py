@@ -14,6 +14,7 @@ VOCABULARY = {
         "checkpoint_storage",
         "checkpointed_function",
         "checkpointing_mode",
+        "commutativity",
         "execution_mode",
         "expressions",
         "externalized_checkpoint_retention",

@@ -20,6 +20,7 @@ from penstock.datastream.checkpointed_function import (
     ListCheckpointed,
 )
 from penstock.datastream.checkpointing_mode import CheckpointingMode
+from penstock.datastream.commutativity import commutative
 from penstock.datastream.execution_mode import RuntimeExecutionMode
 from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from penstock.datastream.field_aggregates import (
@@ -171,6 +172,7 @@ __all__ = [
     "WindowFunction",
     "WindowedStream",
     "avg_of",
+    "commutative",
     "count",
     "count_of",
     "max_of",

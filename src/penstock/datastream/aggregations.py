@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import numbers
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.datastream.selectors import Field, read_field, replace_field
 
@@ -49,6 +49,8 @@ def _precedes(left: Any, right: Any, field: Field, method: str) -> bool:
 class RollingSum:
     """First element of the key with the field replaced by the sum so far."""
 
+    keeps_first: ClassVar = True
+
     field: Field
 
     def __call__(self, current: Any, incoming: Any) -> Any:
@@ -60,6 +62,8 @@ class RollingSum:
 @dataclass(frozen=True)
 class RollingExtreme:
     """First element of the key with the field replaced by the smallest (or largest) value so far."""
+
+    keeps_first: ClassVar = True
 
     field: Field
     largest: bool = False

@@ -24,6 +24,8 @@ _SCALARS = (numbers.Number, str, bytes, datetime.date, datetime.time, datetime.t
 class FieldAggregation(AggregateFunction):
     """Folds records into a tuple of running values; the result is a tuple with one value for each aggregate."""
 
+    is_commutative = True
+
     def __init__(self, aggregates: tuple[FieldAggregate, ...]) -> None:
         """Compile the functions."""
         self.aggregates = aggregates

@@ -188,6 +188,9 @@ class CoFlatMapFunction(Function):
 class ReduceFunction(Function):
     """Combines two elements into one of the same type; must be associative."""
 
+    is_commutative = False
+    """Whether the order of elements does not matter either, see `penstock.datastream.commutative`."""
+
     @abstractmethod
     def reduce(self, value1: Any, value2: Any) -> Any:
         """Return both values combined."""
@@ -206,6 +209,9 @@ class ReduceFunctionWrapper(ReduceFunction):
 
 class AggregateFunction(Function):
     """Gathers elements in an accumulator that may have another type than elements and result."""
+
+    is_commutative = False
+    """Whether the order of elements does not matter, and `merge` works: see `penstock.datastream.commutative`."""
 
     @abstractmethod
     def create_accumulator(self) -> Any:

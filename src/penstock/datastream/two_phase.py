@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
+from penstock.datastream.commutativity import Order
 from penstock.datastream.data_stream import DataStream, add_operator
 from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.functions import AggregateFunction, Function
-from penstock.datastream.window import EventTimeTrigger
+from penstock.datastream.window import EventTimeTrigger, TumblingEventTimeWindows
 from penstock.errors import GraphError
 from penstock.graph.nodes import FORWARD, Chaining
 from penstock.graph.settings import JobSettings
@@ -48,6 +49,7 @@ def pre_aggregated(
         minds_late=spec.late_tag is not None or spec.allowed_lateness > 0,
         is_pure=isinstance(spec.combine, _PURE),
         sends_columns=can_be_young(replace(spec, takes_partials=True)),
+        keeps_order=spec.order is not Order.NONE and not _is_one_pane(spec),
     )
     # However the records were dealt out, the sender of each can do its share: any other exchange would only cost.
     edges = stream.edges_with(FORWARD)
@@ -67,7 +69,17 @@ def _obstacle(spec: WindowSpec) -> str | None:
         return f"{type(spec.evictor).__name__} is given every element"
     if type(spec.trigger) is not EventTimeTrigger:
         return f"{type(spec.trigger).__name__} is given every element; only EventTimeTrigger can do without"
+    if spec.order is Order.ALL and not _is_one_pane(spec):
+        return (
+            "its windows overlap, so that its function would not be given the elements of a window in the order they "
+            "came: if the order does not matter to it, say so with commutative(...)"
+        )
     return None
+
+
+def _is_one_pane(spec: WindowSpec) -> bool:
+    """Whether a window is one pane: then what one sender makes of it has the order of arrival, whatever it is."""
+    return type(spec.assigner) is TumblingEventTimeWindows
 
 
 def _by_configuration(stream: DataStream, spec: WindowSpec) -> bool:

@@ -311,8 +311,8 @@ _OTHERS = [
         "count windows fire when they are full; one that is not stays, and each key counts its own",
         count_windows(2),
         [
-            Step(Element("ax", 5), Element("bx", 6), Element("ay", 7), out=[("a#0 xy", FOREVER)]),
-            Step("az", Cut(), "aw", out=[("a#1 zw", FOREVER)], left=Left(state_entries=4)),
+            Step(Element("ax", 5), Element("bx", 6), Element("ay", 7), out=[("a#0 xy", 7)]),
+            Step("az", Cut(), "aw", out=[("a#1 zw", None)], left=Left(state_entries=4)),
         ],
         # Two counters of the assigner; the element of b and the count of its trigger.
         left=Left(state_entries=4),
@@ -322,8 +322,8 @@ _OTHERS = [
         count_windows(2, 1),
         [
             Step("a1"),
-            Step("a3", "a5", out=[("a#0 13", FOREVER), ("a#1 35", FOREVER)]),
-            Step("a7", out=[("a#2 57", FOREVER)]),
+            Step("a3", "a5", out=[("a#0 13", None), ("a#1 35", None)]),
+            Step("a7", out=[("a#2 57", None)]),
         ],
         left=Left(state_entries=3),
     ),
@@ -331,8 +331,8 @@ _OTHERS = [
         "sliding count windows overlap, and end where others go on",
         count_windows(3, 2),
         [
-            Step("a0", "a1", "a2", "a3", out=[("a#0 012", FOREVER)]),
-            Step("a4", "a5", "a6", out=[("a#1 234", FOREVER), ("a#2 456", FOREVER)]),
+            Step("a0", "a1", "a2", "a3", out=[("a#0 012", None)]),
+            Step("a4", "a5", "a6", out=[("a#1 234", None), ("a#2 456", None)]),
         ],
         left=Left(state_entries=3),
     ),

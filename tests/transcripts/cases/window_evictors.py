@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.common.constants import MAX_WATERMARK
 from penstock.common.watermark_strategy import Watermark
 from penstock.datastream.window import (
     ContinuousEventTimeTrigger,
@@ -21,7 +20,6 @@ from penstock.testing import Cut, Element
 from penstock.testing.transcripts import End, Left, Step, Transcript
 from tests.transcripts.cases.window_pipelines import Gather, Show, ShowResult, Windowed, joined
 
-FOREVER = MAX_WATERMARK
 TEN = TumblingEventTimeWindows.of(10)
 
 
@@ -96,9 +94,9 @@ TRANSCRIPTS = [
         "a count trigger and a count evictor make the sliding count windows of Java, early ones not full",
         Windowed(GlobalWindows.create(), "reduce", joined, evictor=CountEvictor.of(3), trigger=CountTrigger.of(2)),
         [
-            Step("a1", "a2", out=[("a12", FOREVER)]),
-            Step("a3", Cut(), "a4", "a5", out=[("a234", FOREVER)]),
-            Step("a6", out=[("a456", FOREVER)]),
+            Step("a1", "a2", out=[("a12", None)]),
+            Step("a3", Cut(), "a4", "a5", out=[("a234", None)]),
+            Step("a6", out=[("a456", None)]),
         ],
         left=Left(state_entries=1),
     ),
@@ -114,10 +112,10 @@ TRANSCRIPTS = [
         "a time evictor may work after the function, and leaves elements without timestamps alone",
         Windowed(GlobalWindows.create(), evictor=TimeEvictor.of(5, True), trigger=CountTrigger.of(2)),
         [
-            Step(Element("ax", 3), Element("ay", 8), out=[("a* xy", FOREVER)]),
-            Step(Element("az", 4), Element("aw", 9), out=[("a* yzw", FOREVER)]),
-            Step("bx", Element("by", 50), out=[("b* xy", FOREVER)]),
-            Step("bz", "bw", out=[("b* xyzw", FOREVER)]),
+            Step(Element("ax", 3), Element("ay", 8), out=[("a* xy", 8)]),
+            Step(Element("az", 4), Element("aw", 9), out=[("a* yzw", 9)]),
+            Step("bx", Element("by", 50), out=[("b* xy", 50)]),
+            Step("bz", "bw", out=[("b* xyzw", None)]),
         ],
         left=Left(state_entries=2),
     ),

@@ -24,6 +24,7 @@ from tests.transcripts.cases.window_pipelines import (
     Apply,
     ApplyAll,
     Gather,
+    GatherSorted,
     Show,
     ShowAll,
     ShowResult,
@@ -172,13 +173,13 @@ _KINDS = [
     Transcript(
         "count windows of all records",
         count_windows_of_all(2),
-        [Step("ax", "by", "cz", out=[("#0 axby", FOREVER)]), Step("dw", out=[("#1 czdw", FOREVER)])],
+        [Step("ax", "by", "cz", out=[("#0 axby", None)]), Step("dw", out=[("#1 czdw", None)])],
         left=Left(state_entries=1),
     ),
     Transcript(
         "sliding count windows of all records",
         count_windows_of_all(2, 1),
-        [Step("ax", "by", "cz", out=[("#0 axby", FOREVER), ("#1 bycz", FOREVER)])],
+        [Step("ax", "by", "cz", out=[("#0 axby", None), ("#1 bycz", None)])],
         left=Left(state_entries=3),
     ),
     Transcript(
@@ -307,7 +308,7 @@ _TWO_PHASES = [
     ),
     Transcript(
         "two phases: an aggregation of sliding windows",
-        Windowed(SlidingEventTimeWindows.of(20, 10), "aggregate", (Gather(), ShowResult()), two_phase=True),
+        Windowed(SlidingEventTimeWindows.of(20, 10), "aggregate", (GatherSorted(), ShowResult()), two_phase=True),
         [
             Step(Element("ax", 5), Element("ay", 15), Element("az", 16)),
             Step(Watermark(9), out=[("a[-10,10)x", 9)]),

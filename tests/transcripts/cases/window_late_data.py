@@ -17,7 +17,16 @@ from penstock.datastream.window import (
 )
 from penstock.testing import Clock, Cut, Element
 from penstock.testing.transcripts import End, Left, Step, Transcript
-from tests.transcripts.cases.window_pipelines import LATE, Gather, Show, ShowResult, ShowSorted, Windowed, joined
+from tests.transcripts.cases.window_pipelines import (
+    LATE,
+    Gather,
+    GatherSorted,
+    Show,
+    ShowResult,
+    ShowSorted,
+    Windowed,
+    joined,
+)
 
 TEN = TumblingEventTimeWindows.of(10)
 GAP = EventTimeSessionWindows.with_gap(10)
@@ -95,7 +104,7 @@ _DROPPED = [
         Windowed(GlobalWindows.create(), "reduce", joined, trigger=CountTrigger.of(2), late=LATE, lateness=50),
         [
             Step(Watermark(1000), Element("ax", 5), side={LATE: []}),
-            Step(Element("ay", 7), out=[("axy", 2**63 - 1)]),
+            Step(Element("ay", 7), out=[("axy", 7)]),
         ],
         left=Left(state_entries=1),
     ),
@@ -145,7 +154,9 @@ _LATENESS = [
     ),
     Transcript(
         "each sliding window of an aggregation that is kept fires again, the latest first",
-        Windowed(SlidingEventTimeWindows.of(10, 5), "aggregate", (Gather(), ShowResult()), lateness=10, late=LATE),
+        Windowed(
+            SlidingEventTimeWindows.of(10, 5), "aggregate", (GatherSorted(), ShowResult()), lateness=10, late=LATE
+        ),
         [
             Step(Element("ax", 3), Element("ay", 7), Watermark(9), out=[("a[-5,5)x", 4), ("a[0,10)xy", 9)]),
             Step(Element("ay", 8), out=[("a[0,10)xyy", 9)]),

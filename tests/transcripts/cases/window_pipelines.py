@@ -99,6 +99,15 @@ class Gather(AggregateFunction):
         return acc_a
 
 
+class GatherSorted(Gather):
+    """The same in alphabetical order, so that it may be gathered in parts."""
+
+    is_commutative = True
+
+    def get_result(self, accumulator: list[str]) -> str:
+        return "".join(sorted(accumulator))
+
+
 @dataclass(frozen=True)
 class Windowed:
     """One window operator behind a key: `Windowed(assigner, "reduce", joined)`; without a method it shows windows."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.common import Types
-from penstock.common.constants import MAX_WATERMARK
 from penstock.common.watermark_strategy import Watermark
 from penstock.datastream.state import ReducingStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import (
@@ -32,9 +31,6 @@ from penstock.datastream.window import (
 from penstock.testing import Clock, Cut, Element
 from penstock.testing.transcripts import End, Left, Step, Transcript
 from tests.transcripts.cases.window_pipelines import ShowSorted, Windowed, joined
-
-FOREVER = MAX_WATERMARK
-
 
 MARKS = {"!": TriggerResult.FIRE, "-": TriggerResult.PURGE, "?": TriggerResult.FIRE_AND_PURGE}
 
@@ -158,8 +154,8 @@ _COUNTING = [
         "a delta trigger fires when a record is further than the threshold from the one of the last firing",
         Windowed(GlobalWindows.create(), trigger=DeltaTrigger.of(5, distance)),
         [
-            Step(Element("a1", 1), Element("a6", 2), Cut(), Element("a7", 3), out=[("a* 167", FOREVER)]),
-            Step("a9", "a2", "a1", out=[("a* 167921", FOREVER)]),
+            Step(Element("a1", 1), Element("a6", 2), Cut(), Element("a7", 3), out=[("a* 167", 3)]),
+            Step("a9", "a2", "a1", out=[("a* 167921", None)]),
         ],
         left=Left(state_entries=2),
     ),
@@ -225,9 +221,9 @@ _TIMED = [
         [
             Step(Clock(100), "ax"),
             Step(Clock(199), "ay"),
-            Step(Clock(200), "az", "aw", "av", out=[("a* xy", FOREVER), ("a* zwv", FOREVER)], left=Left()),
+            Step(Clock(200), "az", "aw", "av", out=[("a* xy", 200), ("a* zwv", None)], left=Left()),
             Step(Clock(300), "au"),
-            Step(Clock(400), End(), out=[("a* u", FOREVER)]),
+            Step(Clock(400), End(), out=[("a* u", 400)]),
         ],
     ),
     Transcript(
@@ -241,7 +237,7 @@ _TIMED = [
             Step(Clock(199), "ay"),
             Step(Clock(200), "az"),
             Step(Clock(300)),
-            Step(Clock(400), End(), out=[("a* xyz", FOREVER)]),
+            Step(Clock(400), End(), out=[("a* xyz", 320)]),
         ],
     ),
 ]

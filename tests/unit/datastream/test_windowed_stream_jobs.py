@@ -17,6 +17,7 @@ from penstock.datastream import (
     OutputTag,
     ProcessWindowFunction,
     StreamExecutionEnvironment,
+    commutative,
 )
 from penstock.datastream.data_stream import DataStream
 from penstock.datastream.window import (
@@ -44,7 +45,9 @@ class WindowsOfAll(AllWindowFunction[Any, Any, Any]):
 
 
 class Values(AggregateFunction):
-    """Gathers values in a list that it changes in place."""
+    """Gathers values in a list that it changes in place; they come out sorted."""
+
+    is_commutative = True
 
     def create_accumulator(self) -> list[int]:
         return []
@@ -61,6 +64,7 @@ class Values(AggregateFunction):
         return acc_a
 
 
+@commutative
 def add_in_place(left: list[Any], right: list[Any]) -> list[Any]:
     left[1] += right[1]
     return left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,6 +47,8 @@ class Tell(ProcessWindowFunction[Any, Any, Any, Any]):
 
 class Mutable(AggregateFunction):
     """Sums up in a list that it changes in place, and merges into its second argument."""
+
+    is_commutative = True
 
     def create_accumulator(self) -> list[int]:
         return [0, 0]
@@ -135,7 +138,7 @@ def run(spec: WindowSpec, script: list[Any]) -> tuple[Any, ...]:
 def test_together_is_as_one_by_one(name: str, script: list[Any], lateness: int) -> None:
     make, assigner = SPECS[name]
     together = make(assigner, allowed_lateness=lateness, late_tag=LATE)
-    alone = WindowSpec(**{**vars(together), "trigger": SlowEventTimeTrigger()})
+    alone = replace(together, trigger=SlowEventTimeTrigger())
     result = run(together, script)
     assert result == run(alone, script)
     assert result[2] == (0, 0)
@@ -225,7 +228,7 @@ def test_records_without_timestamps_are_refused(assigner: Any) -> None:
 )
 def test_partial_results_stand_for_their_records(assigner: Any, width: int, blocks: Any, lateness: int) -> None:
     plain = summed(assigner, allowed_lateness=lateness)
-    partial = WindowSpec(**{**vars(plain), "takes_partials": True})
+    partial = replace(plain, takes_partials=True)
     with (
         KeyedHarness(WindowOperator(plain), key=key_of) as whole,
         KeyedHarness(WindowOperator(partial), key=key_of) as parts,

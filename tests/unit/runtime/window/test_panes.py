@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.datastream.commutativity import commutative
 from penstock.datastream.functions import AggregateFunction, ProcessWindowFunction
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import EventTimeTrigger, SlidingEventTimeWindows
@@ -41,6 +42,8 @@ def test_times_agree_with_the_assigner(slide: int, size: int, offset: int, time:
 
 
 class Total(AggregateFunction):
+    is_commutative = True
+
     def create_accumulator(self) -> int:
         return 0
 
@@ -130,6 +133,7 @@ def test_lateness_without_end_keeps_panes_without_a_timer() -> None:
 
 
 def test_firing_leaves_the_panes_as_they_are() -> None:
+    @commutative  # in this test they come in the order of time
     def absorb(first: list[Any], second: list[Any]) -> list[Any]:
         first.extend(second[1:])
         return first

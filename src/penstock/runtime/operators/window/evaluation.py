@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.common.constants import MAX_WATERMARK
 from penstock.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction
 from penstock.runtime.callables import Collector, checked_results, method_or_callable, with_collector
 from penstock.runtime.operators.window.contexts import FunctionContext
@@ -28,7 +29,11 @@ def clears_windows(function: Any) -> bool:
 
 
 class Evaluator:
-    """Evaluates windows of the current key, into a collector; results have the window's last timestamp."""
+    """Evaluates windows of the current key, into a collector; results have the window's last timestamp.
+
+    Those of a window without an end (global windows, count windows) have the time of what fires it, `fired_at`: the
+    timestamp of the element, None if it has none, or that of the timer. The end of time would be of no use downstream.
+    """
 
     def __init__(
         self,
@@ -42,6 +47,7 @@ class Evaluator:
         self._context = context
         self._function = function
         self._backend = backend
+        self.fired_at: int | None = None
         self.clears = evaluation in (Evaluation.PROCESS, Evaluation.PROCESS_ALL) and clears_windows(function)
         self.evaluate: Callable[[Any, list[Any]], None] = self._emit
         if evaluation is not Evaluation.RESULT:
@@ -53,15 +59,19 @@ class Evaluator:
 
     def clear(self, window: Any) -> None:
         """Tell the function that a window goes."""
-        self._collector.timestamp = window.max_timestamp()
+        self._collector.timestamp = self._time_of(window)
         self._context.current = window
         self._function.clear(self._context)
 
     def _emit(self, window: Any, elements: list[Any]) -> None:
         collector = self._collector
-        collector.timestamp = window.max_timestamp()
+        collector.timestamp = self._time_of(window)
         for element in elements:
             collector.collect(element)
+
+    def _time_of(self, window: Any) -> int | None:
+        last: int = window.max_timestamp()
+        return self.fired_at if last == MAX_WATERMARK else last
 
     def _call_with_key(self, window: Any, elements: list[Any]) -> None:
         key = self._backend.current_key()
@@ -71,7 +81,7 @@ class Evaluator:
         self._take(window, self._call(self._subject(window), elements))
 
     def _subject(self, window: Any) -> Any:
-        self._collector.timestamp = window.max_timestamp()
+        self._collector.timestamp = self._time_of(window)
         if not self._wants_context:
             return window
         self._context.current = window

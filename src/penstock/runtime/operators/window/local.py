@@ -64,7 +64,7 @@ _CODED = object()
 """Marks stand-ins of keys that cannot be hashed; a user's key is never equal to it."""
 
 _Group = list[Any]
-"""Accumulator, number of records, key."""
+"""Accumulator, number of records, key, number in the order of the groups' first records."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,12 @@ class LocalWindowAggregation(StreamOperator):
         minds_late: bool = False,
         is_pure: bool = False,
         sends_columns: bool = False,
+        keeps_order: bool = False,
     ) -> None:
         """Take the combining function of the window; a pure one changes neither of its arguments.
 
-        With `sends_columns`, partial results of columns travel as columns: where windows can work on them so.
+        With `sends_columns`, partial results of columns travel as columns: where windows can work on them so. With
+        `keeps_order`, groups leave in the order of their first records, whatever their panes.
         """
         self.key_selector = key_selector
         self.grid = grid
@@ -126,6 +128,7 @@ class LocalWindowAggregation(StreamOperator):
         self.minds_late = minds_late
         self.is_pure = is_pure
         self.sends_columns = sends_columns
+        self.keeps_order = keeps_order
 
     def open(self) -> None:
         """Open the combining function and bring it to one shape."""
@@ -157,7 +160,7 @@ class LocalWindowAggregation(StreamOperator):
         self._panes = {}
         if self._waiting is not None:
             self._waiting.clear()
-        self._groups = self._tried = self._made = 0
+        self._groups = self._tried = self._made = self._begun = 0
         # Keys are as many as in the batch before, most likely. Only the speed depends on it.
         self._goes_alone = self._batches_alone > 0
         self._batches_alone = max(0, self._batches_alone - 1)
@@ -233,7 +236,8 @@ class LocalWindowAggregation(StreamOperator):
                     pane = panes.setdefault(start, {})
                 group = pane.get(slot)
                 if group is None:
-                    pane[slot] = [first(value), 1, key]
+                    pane[slot] = [first(value), 1, key, self._begun]
+                    self._begun += 1
                     self._groups += 1
                 else:
                     held = group[0]  # None if the function returned that: as for windows, then nothing is held
@@ -246,7 +250,10 @@ class LocalWindowAggregation(StreamOperator):
     def on_watermark(self, watermark: int) -> None:
         """Send the groups of panes that are complete, then pass the watermark on."""
         width = self.grid.width
-        self._send_groups([start for start in self._starts() if start + width - 1 <= watermark])
+        starts = self._starts()
+        complete = [start for start in starts if start + width - 1 <= watermark]
+        # A group of an earlier record must not be overtaken, even if its pane is not complete.
+        self._send_groups(starts if complete and self.keeps_order else complete)
         self._open_from = self.grid.open_from(watermark)
         super().on_watermark(watermark)
 
@@ -275,15 +282,26 @@ class LocalWindowAggregation(StreamOperator):
         self._send_groups(self._starts())
 
     def _send_groups(self, starts: list[int]) -> None:
+        if self.keeps_order:
+            self._send_in_order(starts)
+            return
         values: list[Any] = []
         stamps: list[int] = []
         for start in starts:
             groups = self._panes.pop(start, {}).values()
             self._groups -= len(groups)
-            values += [Partial(key, start, accumulator, count) for accumulator, count, key in groups]
+            values += [Partial(key, start, accumulator, count) for accumulator, count, key, _ in groups]
             values += self._send_columns(start)
             stamps += repeat(start, len(values) - len(stamps))
         self.output.emit(values, stamps)
+
+    def _send_in_order(self, starts: list[int]) -> None:
+        # Nothing waits in columns: that is done for field aggregates only, to which order does not matter.
+        groups = [(group, start) for start in starts for group in self._panes.pop(start).values()]
+        groups.sort(key=_begun)
+        self._groups -= len(groups)
+        values = [Partial(key, start, accumulator, count) for (accumulator, count, key, _), start in groups]
+        self.output.emit(values, [start for _, start in groups])
 
     def _send_columns(self, start: int) -> list[Partial]:
         """Send what waits in columns for a pane; returns what has to travel as objects."""
@@ -334,6 +352,11 @@ class LocalWindowAggregation(StreamOperator):
 
 def _itself(value: Any) -> Any:
     return value
+
+
+def _begun(group_and_start: tuple[_Group, int]) -> int:
+    number: int = group_and_start[0][3]
+    return number
 
 
 def _are_frozen(values: list[Any]) -> bool:

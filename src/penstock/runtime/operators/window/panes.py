@@ -13,6 +13,7 @@ from functools import reduce
 from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.datastream.commutativity import Order
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import TimeWindow
 from penstock.errors import KeyEncodingError
@@ -36,11 +37,13 @@ _Held = list[Any]
 def uses_panes(spec: WindowSpec) -> bool:
     """Whether panes give what windows of their own would.
 
-    In processing time they would not: what comes in the very millisecond in which a window has fired starts that window
+    Panes are merged in the order of their first records, so a function must mind no more than the first of all. And
+    in processing time they would not: what comes in the very millisecond in which a window has fired starts that window
     anew. And a function that frees state of each window must be told of each window's end.
     """
     return (
         spec.combine is not None
+        and spec.order is not Order.ALL
         and is_overlapping(spec.assigner)
         and fires_once_at_the_end(spec)
         and not clears_windows(spec.function)

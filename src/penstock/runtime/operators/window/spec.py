@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.datastream.commutativity import Order, order_of
 from penstock.datastream.output_tag import OutputTag
 from penstock.datastream.window import Evictor, Trigger, WindowAssigner
 from penstock.runtime.columns import KeyFields
@@ -32,7 +33,8 @@ class WindowSpec:
 
     `combine` is a reduce function, a callable of two values or an aggregate function; without one the elements
     themselves are kept. With `takes_partials` some of the values that come in are `Partial` objects. `key_fields` are
-    the fields that the key is, if it is known to be nothing else.
+    the fields that the key is, if it is known to be nothing else. `order` is what `combine` minds of the order of
+    arrival, found where the program is: a function that is imported by name elsewhere may have lost what it said.
     """
 
     assigner: WindowAssigner[Any, Any]
@@ -45,3 +47,7 @@ class WindowSpec:
     late_tag: OutputTag | None = None
     takes_partials: bool = False
     key_fields: KeyFields | None = None
+    order: Order = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", order_of(self.combine))

@@ -52,6 +52,7 @@ class Windows:
         False if there was none that still takes records.
         """
         is_taken = False
+        self._evaluator.fired_at = timestamp
         for window in self.spec.assigner.assign_windows(assigned_by, timestamp, self.assigner_context):
             namespace = self._enter(window)
             if namespace is None:
@@ -63,6 +64,7 @@ class Windows:
 
     def timer(self, domain: int, timestamp: int, namespace: bytes) -> None:
         """Let a window's timer fire: the trigger decides, and a window whose time is over goes."""
+        self._evaluator.fired_at = timestamp
         window = self.codec.from_bytes(namespace)
         held_in = self._find(namespace)
         if held_in is not None:
