@@ -51,6 +51,10 @@ class TypeInformation(ABC):
     @abstractmethod
     def __repr__(self) -> str: ...
 
+    def __str__(self) -> str:
+        """Return the text that PyFlink gives a type."""
+        return type(self).__name__
+
     @abstractmethod
     def arrow_type(self) -> pa.DataType:
         """Return the Arrow type that holds values of this type."""
@@ -213,6 +217,9 @@ class BasicTypeInfo(TypeInformation):
     def __repr__(self) -> str:
         return self._basic_type.name
 
+    def __str__(self) -> str:
+        return self._basic_type.value
+
     def arrow_type(self) -> pa.DataType:
         """Return the Arrow type; big numbers are limited to 38 digits there."""
         return _ARROW_TYPES[self._basic_type]
@@ -355,6 +362,9 @@ class PickledBytesTypeInfo(TypeInformation):
 
     def __repr__(self) -> str:
         return "PICKLED_BYTE_ARRAY"
+
+    def __str__(self) -> str:
+        return "PickledByteArrayTypeInfo"
 
     def arrow_type(self) -> pa.DataType:
         """Return the Arrow type."""

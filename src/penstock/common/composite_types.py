@@ -45,6 +45,9 @@ class _SequenceTypeInfo(TypeInformation):
     def __repr__(self) -> str:
         return f"{self._name}({self._element_type!r})"
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}<{self._element_type}>"
+
     def arrow_type(self) -> pa.DataType:
         """Return the Arrow type."""
         return pa.list_(self._element_type.arrow_type())
@@ -137,6 +140,9 @@ class MapTypeInfo(TypeInformation):
 
     def __repr__(self) -> str:
         return f"MAP({self._key_type_info!r}, {self._value_type_info!r})"
+
+    def __str__(self) -> str:
+        return f"MapTypeInfo<{self._key_type_info}, {self._value_type_info}>"
 
     def arrow_type(self) -> pa.DataType:
         """Return the Arrow type."""
@@ -251,6 +257,9 @@ class TupleTypeInfo(_FieldsTypeInfo):
     def __repr__(self) -> str:
         return f"TUPLE({', '.join(map(repr, self._field_types))})"
 
+    def __str__(self) -> str:
+        return f"TupleTypeInfo({', '.join(map(str, self._field_types))})"
+
 
 class RowTypeInfo(_FieldsTypeInfo):
     """A `Row`. With declared names, values may come as a Row or dict in another order, or as a dataclass."""
@@ -269,6 +278,12 @@ class RowTypeInfo(_FieldsTypeInfo):
             return f"ROW({', '.join(map(repr, self._field_types))})"
         fields = zip(self._field_names, self._field_types, strict=True)
         return f"ROW({', '.join(f'{name}: {field_type!r}' for name, field_type in fields)})"
+
+    def __str__(self) -> str:
+        if not self.has_names:
+            return f"RowTypeInfo({', '.join(map(str, self._field_types))})"
+        fields = zip(self._field_names, self._field_types, strict=True)
+        return f"RowTypeInfo({', '.join(f'{name}: {field_type}' for name, field_type in fields)})"
 
     def get_field_names(self) -> list[str]:
         """Return the names of the fields in order (f0, f1, ... if none were declared)."""

@@ -112,9 +112,11 @@ class Configuration:
         return self._values.pop(key, self) is not self
 
     @staticmethod
-    def parse_list_value(value: str) -> list[str]:
-        """Return the items of a list written `a;b;c` or `[a, 'b', c]`."""
-        text = value.strip()
+    def parse_list_value(value: str | None) -> list[str]:
+        """Return the items of a list written `a;b;c`, `[a, 'b', c]`, or a line each (`- a`); None has none."""
+        text = "" if value is None else value.strip()
+        if text.startswith("- "):
+            return [line.strip().removeprefix("- ").strip().strip("'\"") for line in text.splitlines() if line.strip()]
         if not (text.startswith("[") and text.endswith("]")):
             return [item.strip() for item in text.split(";") if item.strip()]
         try:
@@ -127,6 +129,9 @@ class Configuration:
 
     def __hash__(self) -> int:
         return hash(tuple(sorted(self.to_dict().items())))
+
+    def __str__(self) -> str:
+        return "{" + ", ".join([f"{key}={value}" for key, value in self.to_dict().items()]) + "}"
 
     def __repr__(self) -> str:
         return f"Configuration({self._values!r})"

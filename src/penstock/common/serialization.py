@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.common.column_block import ColumnBlock
 from penstock.common.typeinfo import TypeInformation, Types
-from penstock.common.types import Row
+from penstock.common.types import Row, changelog_text
 
 __all__ = [
     "BulkWriterFactory",
@@ -102,7 +102,7 @@ class RowFieldExtractorSchema(SerializationSchema):
 
     def __init__(self, field_index: int) -> None:
         if isinstance(field_index, bool) or not isinstance(field_index, int) or field_index < 0:
-            raise ValueError(f"field_index is a position from 0, got {field_index!r}")
+            raise ValueError(f"Field index must be non-negative: it is a position from 0, got {field_index!r}")
         self._field_index = field_index
 
     def serialize(self, value: Any) -> bytes:
@@ -128,7 +128,7 @@ class Encoder(ABC):
 
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
-        """Write `str(value)` and a line break."""
+        """Write `str(value)` and a line break; a Row as Flink's Java text, `+I[1, a]`."""
         return _SimpleStringEncoder(charset_name)
 
 
@@ -137,7 +137,8 @@ class _SimpleStringEncoder(Encoder):
         self._charset_name = _known_charset(charset_name)
 
     def encode(self, value: Any) -> bytes:
-        return f"{value}\n".encode(self._charset_name)
+        text = changelog_text(value) if isinstance(value, Row) else value
+        return f"{text}\n".encode(self._charset_name)
 
 
 class BulkWriterFactory(ABC):  # noqa: B024 - a marker that formats subclass

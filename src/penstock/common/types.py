@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
-__all__ = ["Row", "RowKind"]
+__all__ = ["Row", "RowKind", "changelog_text", "order_of_names"]
 
 
 class RowKind(enum.Enum):
@@ -33,11 +34,11 @@ class Row:
     """An ordered record, with or without field names, and its row kind.
 
     `Row(1, "a")` has positions only; `Row(id=1, name="a")` has names too; `Row("id", "name")` can be called
-    like a class: `Row("id", "name")(1, "a")`.
+    like a class: `Row("id", "name")(1, "a")`. Names belong to their values, so their order makes no difference to `==`.
 
     >>> row = Row(id=1, name="a")
-    >>> row.name, row[0], str(row)
-    ('a', 1, '+I[1, a]')
+    >>> row.name, row[0], str(row), row == Row(name="a", id=1), "id" in row
+    ('a', 1, "Row(id=1, name='a')", True, True)
     """
 
     __slots__ = ("_fields", "_row_kind", "_values")
@@ -119,11 +120,11 @@ class Row:
     def _position(self, name: str) -> int:
         fields = self._fields
         if fields is None:
-            raise KeyError(f"this Row has no field names, so there is no {name!r}; use a position")
+            raise ValueError(f"this Row has no field names, so there is no {name!r}; use a position")
         try:
             return fields.index(name)
         except ValueError:
-            raise KeyError(f"no field {name!r} in this Row; its fields are {', '.join(fields)}") from None
+            raise ValueError(f"no field {name!r} in this Row; its fields are {', '.join(fields)}") from None
 
     def __getattr__(self, name: str) -> Any:
         # Only reached when ordinary lookup failed; special names must fail quickly for copy and pickle.
@@ -131,11 +132,11 @@ class Row:
             raise AttributeError(name)
         try:
             return self._values[self._position(name)]
-        except KeyError as error:
+        except ValueError as error:
             raise AttributeError(error.args[0]) from None
 
     def __contains__(self, item: Any) -> bool:
-        return item in self._values
+        return item in (self._values if self._fields is None else self._fields)
 
     def __call__(self, *args: Any) -> Row:
         """Make a row whose field names are the values of this one."""
@@ -154,10 +155,22 @@ class Row:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Row):
             return NotImplemented
-        return self._values == other._values and self._fields == other._fields and self._row_kind is other._row_kind
+        if self._row_kind is not other._row_kind:
+            return False
+        if self._fields == other._fields:
+            return self._values == other._values
+        return self.in_order_of_names() == other.in_order_of_names()
 
     def __hash__(self) -> int:
-        return hash(tuple(self._values))
+        return hash(self.in_order_of_names()[1])
+
+    def in_order_of_names(self) -> tuple[tuple[str, ...] | None, tuple[Any, ...]]:
+        """Return names and values as they are the same for all equal rows."""
+        fields, values = self._fields, self._values
+        order = None if fields is None else order_of_names(fields)
+        if fields is None or order is None:
+            return fields, tuple(values)
+        return tuple([fields[at] for at in order]), tuple([values[at] for at in order])
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._values)
@@ -172,17 +185,23 @@ class Row:
             return Row.of_fields, (self._fields, self._values)
         return Row.of_fields, (self._fields, self._values, self._row_kind)
 
-    def __str__(self) -> str:
-        return f"{self._row_kind}[{', '.join(map(str, self._values))}]"
-
     def __repr__(self) -> str:
         if self._fields is None:
-            shown = [repr(value) for value in self._values]
-        else:
-            shown = [f"{name}={value!r}" for name, value in zip(self._fields, self._values, strict=True)]
-        if self._row_kind is RowKind.INSERT:
-            return f"Row({', '.join(shown)})"
-        return f"Row.of_kind({', '.join([str(self._row_kind), *shown])})"
+            return f"<Row({', '.join(map(repr, self._values))})>"
+        shown = [f"{name}={value!r}" for name, value in zip(self._fields, self._values, strict=True)]
+        return f"Row({', '.join(shown)})"
+
+
+@lru_cache(maxsize=256)
+def order_of_names(fields: tuple[str, ...]) -> tuple[int, ...] | None:
+    """Return the positions of the names in alphabetical order; None where they are in it."""
+    order = tuple(sorted(range(len(fields)), key=fields.__getitem__))
+    return None if order == tuple(range(len(fields))) else order
+
+
+def changelog_text(row: Row) -> str:
+    """Return the text that Flink gives a row which leaves a job: its kind and values, as in `+I[1, a]`."""
+    return f"{row.get_row_kind()}[{', '.join(map(str, row))}]"
 
 
 def _plain(value: Any) -> Any:

@@ -97,7 +97,7 @@ def _add_source(slots: tuple[Slot, ...], names: dict[Field, str]) -> list[str]:
         lines += [
             "    try:",
             f"        {targets} = getters[type(value)](value)",
-            "    except (KeyError, IndexError, AttributeError):",
+            "    except (LookupError, AttributeError, ValueError):",
             "        try:",
             f"            {targets} = slow(value)",
             "        except KeyError as missing:",

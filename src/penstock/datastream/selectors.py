@@ -87,7 +87,7 @@ class FieldSelector(ColumnSelector):
         """Return the field's value."""
         try:
             return self._getters[type(record)](record)  # type: ignore[attr-defined]
-        except (KeyError, IndexError, AttributeError):
+        except (LookupError, AttributeError, ValueError):
             pass  # said below, without this one in the traceback
         return read_field(record, self.field)
 

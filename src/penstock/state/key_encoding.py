@@ -214,8 +214,8 @@ def _dataclass_encoder(cls: Any) -> Encoder:
 
 
 def _encode_row(value: Any) -> bytes:
-    kind = value.get_row_kind().value
-    return bytes([tags.TAG_ROW]) + encode_key((kind, value._fields, tuple(value._values)))
+    # Rows with the same names in another order are equal.
+    return bytes([tags.TAG_ROW]) + encode_key((value.get_row_kind().value, *value.in_order_of_names()))
 
 
 def _encode_numpy(value: Any) -> bytes:

@@ -64,9 +64,15 @@ def test_options() -> None:
     assert configuration.get(ConfigOptions.key("other").string_type().no_default_value()) is None
 
 
-@pytest.mark.parametrize("text", ["a;b", "[a, b]", "['a', 'b']", " a ; b ; "])
+@pytest.mark.parametrize("text", ["a;b", "[a, b]", "['a', 'b']", " a ; b ; ", "- a\n- b", "- 'a'\n\n - b\n"])
 def test_lists(text: str) -> None:
     assert Configuration.parse_list_value(text) == ["a", "b"]
+    assert Configuration.parse_list_value(None) == Configuration.parse_list_value("") == []
+
+
+def test_prints_as_in_pyflink() -> None:
+    configuration = Configuration().set_string("k1", "v1").set_integer("k2", 1).set_boolean("k3", True)
+    assert str(configuration) == "{k1=v1, k2=1, k3=true}"
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common.types import Row, RowKind
+from penstock.state.keys import encode_key
 
 
 def test_named_and_positional_access() -> None:
     row = Row(id=1, name="a")
     assert (row.id, row["name"], row[1], row[-1]) == (1, "a", "a", "a")
-    assert list(row) == [1, "a"] and len(row) == 2 and "a" in row
+    assert list(row) == [1, "a"] and len(row) == 2
     row["id"] = 5
     row[1] = "b"
     assert row == Row(id=5, name="b")
@@ -31,11 +32,27 @@ def test_row_of_names_makes_rows() -> None:
         Row(1, 2)(3)
 
 
-def test_prints_as_flink_does() -> None:
-    assert str(Row(1, "a", None)) == "+I[1, a, None]"
-    assert str(Row.of_kind(RowKind.DELETE, 1)) == "-D[1]"
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        (Row(f0=1, f1="a"), "Row(f0=1, f1='a')"),
+        (Row("a", 2), "<Row('a', 2)>"),
+        (Row(), "<Row()>"),
+        (Row(x=Row("a"), y=None), "Row(x=<Row('a')>, y=None)"),
+        (Row.of_kind(RowKind.DELETE, a=1), "Row(a=1)"),
+    ],
+)
+def test_prints_as_in_pyflink(row: Row, text: str) -> None:
+    assert str(row) == repr(row) == text
+
+
+def test_kinds_print_as_flink_does() -> None:
     assert [str(kind) for kind in RowKind] == ["+I", "-U", "+U", "-D"]
-    assert repr(Row(a=1)) == "Row(a=1)"
+
+
+def test_membership_asks_for_names_where_there_are_any() -> None:
+    assert "x" in Row(x=1) and 1 not in Row(x=1)
+    assert 1 in Row(1) and "x" not in Row(1)
 
 
 @pytest.mark.parametrize(
@@ -45,8 +62,17 @@ def test_rows_differ_by_value_names_and_kind(other: object) -> None:
     assert Row(1, 2) != other
 
 
-def test_equal_rows_have_equal_hashes() -> None:
-    assert {Row(1, 2): "x"}[Row(1, 2)] == "x"
+def test_the_order_of_names_does_not_matter() -> None:
+    assert Row(x="a", y=1) == Row(y=1, x="a") != Row(y="a", x=1)
+    assert Row(x=1) != Row(y=1) and Row(x=1) != Row(x=1, y=1)
+
+
+@given(st.permutations(["a", "b", "c", "d"]), st.lists(st.one_of(st.integers(), st.text()), min_size=4, max_size=4))
+def test_equal_rows_are_one_key(order: list[str], values: list[object]) -> None:
+    row = Row(**dict(zip("abcd", values, strict=True)))
+    turned = Row(**{name: row[name] for name in order})
+    assert turned == row and hash(turned) == hash(row) and encode_key(turned) == encode_key(row)
+    assert {Row(*values): "x"}[Row(*values)] == "x"
 
 
 @given(
@@ -79,11 +105,13 @@ def test_as_dict() -> None:
 
 
 def test_missing_field_names_what_there_is() -> None:
-    with pytest.raises(KeyError, match="no field 'x' in this Row; its fields are a, b"):
+    with pytest.raises(ValueError, match="no field 'x' in this Row; its fields are a, b"):
         Row(a=1, b=2)["x"]
+    with pytest.raises(ValueError, match="no field 'x'"):
+        Row(a=1, b=2)["x"] = 3
     with pytest.raises(AttributeError, match="its fields are a"):
         _ = Row(a=1).x
-    with pytest.raises(KeyError, match="no field names"):
+    with pytest.raises(ValueError, match="no field names"):
         Row(1)["a"]
 
 

@@ -98,6 +98,24 @@ def test_wrong_values_are_refused(type_info: TypeInformation, value: Any, messag
         type_info.check(value)
 
 
+@pytest.mark.parametrize(
+    ("type_info", "text"),
+    [
+        (Types.INT(), "Integer"),
+        (Types.INSTANT(), "Instant"),
+        (Types.SQL_DATE(), "DateTypeInfo"),
+        (Types.PICKLED_BYTE_ARRAY(), "PickledByteArrayTypeInfo"),
+        (Types.PRIMITIVE_ARRAY(Types.LONG()), "PrimitiveArrayTypeInfo<Long>"),
+        (Types.MAP(Types.STRING(), Types.LIST(Types.INT())), "MapTypeInfo<String, ListTypeInfo<Integer>>"),
+        (Types.TUPLE([Types.STRING(), Types.INT()]), "TupleTypeInfo(String, Integer)"),
+        (Types.ROW([Types.STRING(), Types.INT()]), "RowTypeInfo(String, Integer)"),
+        (Types.ROW_NAMED(["a", "b"], [Types.STRING(), Types.INT()]), "RowTypeInfo(a: String, b: Integer)"),
+    ],
+)
+def test_types_print_as_in_pyflink(type_info: TypeInformation, text: str) -> None:
+    assert str(type_info) == text
+
+
 def test_a_huge_wrong_value_makes_a_short_message() -> None:
     with pytest.raises(TypeError) as caught:
         Types.INT().coerce("x" * 1_000_000)
