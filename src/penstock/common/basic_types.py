@@ -5,11 +5,7 @@ Users import these names from `penstock.common.typeinfo`.
 
 from __future__ import annotations
 
-import ctypes
-import datetime
-import decimal
 import enum
-import operator
 import pickle
 import reprlib
 from abc import ABC, abstractmethod
@@ -18,6 +14,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from penstock.common.basic_values import CONVERTERS, UnfitError, to_date, to_time, to_timestamp
 from penstock.common.time import Instant
 
 __all__ = [
@@ -61,7 +58,7 @@ class TypeInformation(ABC):
 
     @abstractmethod
     def coerce(self, value: Any) -> Any:
-        """Return `value` as this type; integers wrap around as in Java. Raises TypeError if it cannot be."""
+        """Return `value` as this type, without loss; floating-point numbers round. Raises TypeError if it cannot be."""
 
     def check(self, value: Any) -> None:
         """Raise TypeError if `value` cannot be of this type."""
@@ -90,8 +87,18 @@ class TypeInformation(ABC):
     def _identity(self) -> Any:
         return repr(self)
 
-    def _refuse(self, value: Any) -> NoReturn:
-        raise TypeError(f"expected {self!r}, got {type(value).__name__} {shown(value)}")
+    def _converted(self, convert: Callable[[Any], Any], value: Any) -> Any:
+        """What `convert` makes of a value; its complaint becomes one of this type."""
+        if value is None:
+            return None
+        try:
+            return convert(value)
+        except UnfitError as unfit:
+            hint = str(unfit)
+        self._refuse(value, hint)
+
+    def _refuse(self, value: Any, hint: str = "") -> NoReturn:
+        raise TypeError(f"expected {self!r}, got {type(value).__name__} {shown(value)}{hint}")
 
 
 class BasicType(enum.Enum):
@@ -128,91 +135,16 @@ _ARROW_TYPES = {
 }
 
 
-def _to_string(value: Any) -> Any:
-    return value if isinstance(value, str) else NotImplemented
-
-
-def _to_char(value: Any) -> Any:
-    return value if isinstance(value, str) and len(value) == 1 else NotImplemented
-
-
-def _to_boolean(value: Any) -> Any:
-    plain = _without_numpy(value)
-    return plain if isinstance(plain, bool) else NotImplemented
-
-
-def _to_integer(value: Any) -> Any:
-    return operator.index(value) if hasattr(value, "__index__") else NotImplemented
-
-
-def _wrapping(bits: int) -> Callable[[Any], Any]:
-    half = 1 << (bits - 1)
-    mask = (1 << bits) - 1
-
-    def to_integer(value: Any) -> Any:
-        if type(value) is int and -half <= value < half:
-            return value
-        number = _to_integer(value)
-        return number if number is NotImplemented else ((number + half) & mask) - half
-
-    return to_integer
-
-
-def _to_double(value: Any) -> Any:
-    if type(value) is float:
-        return value
-    plain = _without_numpy(value)
-    if not isinstance(plain, (int, float)):
-        return NotImplemented
-    try:
-        return float(plain)
-    except OverflowError:
-        return NotImplemented
-
-
-def _to_float(value: Any) -> Any:
-    number = _to_double(value)
-    return number if number is NotImplemented else ctypes.c_float(number).value
-
-
-def _to_decimal(value: Any) -> Any:
-    if isinstance(value, decimal.Decimal):
-        return value
-    number = _to_integer(value)
-    return number if number is NotImplemented else decimal.Decimal(number)
-
-
-def _to_instant(value: Any) -> Any:
-    if isinstance(value, datetime.datetime):
-        return Instant.of_datetime(value)
-    return value if isinstance(value, Instant) else NotImplemented
-
-
-def _without_numpy(value: Any) -> Any:
-    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
-
-
-_CONVERTERS: dict[BasicType, Callable[[Any], Any]] = {
-    BasicType.STRING: _to_string,
-    BasicType.BYTE: _wrapping(8),
-    BasicType.BOOLEAN: _to_boolean,
-    BasicType.SHORT: _wrapping(16),
-    BasicType.INT: _wrapping(32),
-    BasicType.LONG: _wrapping(64),
-    BasicType.FLOAT: _to_float,
-    BasicType.DOUBLE: _to_double,
-    BasicType.CHAR: _to_char,
-    BasicType.BIG_INT: _to_integer,
-    BasicType.BIG_DEC: _to_decimal,
-    BasicType.INSTANT: _to_instant,
-}
-
-
 class BasicTypeInfo(TypeInformation):
     """A type without parts."""
 
     def __init__(self, basic_type: BasicType) -> None:
         self._basic_type = BasicType(basic_type)
+
+    @property
+    def basic_type(self) -> BasicType:
+        """Which of the basic types it is."""
+        return self._basic_type
 
     def __repr__(self) -> str:
         return self._basic_type.name
@@ -226,10 +158,7 @@ class BasicTypeInfo(TypeInformation):
 
     def coerce(self, value: Any) -> Any:
         """Return `value` as this type."""
-        if value is None:
-            return None
-        converted = _CONVERTERS[self._basic_type](value)
-        return self._refuse(value) if converted is NotImplemented else converted
+        return self._converted(CONVERTERS[self._basic_type.name], value)
 
     @staticmethod
     def STRING_TYPE_INFO() -> BasicTypeInfo:
@@ -319,10 +248,8 @@ class DateTypeInfo(TypeInformation):
         return pa.date32()
 
     def coerce(self, value: Any) -> Any:
-        """Return a date; a datetime loses its time of day."""
-        if isinstance(value, datetime.datetime):
-            return value.date()
-        return value if value is None or isinstance(value, datetime.date) else self._refuse(value)
+        """Return a date; a datetime is one where it has no time of day."""
+        return self._converted(to_date, value)
 
 
 class TimeTypeInfo(TypeInformation):
@@ -337,7 +264,7 @@ class TimeTypeInfo(TypeInformation):
 
     def coerce(self, value: Any) -> Any:
         """Return a time of day."""
-        return value if value is None or isinstance(value, datetime.time) else self._refuse(value)
+        return self._converted(to_time, value)
 
 
 class TimestampTypeInfo(TypeInformation):
@@ -352,9 +279,7 @@ class TimestampTypeInfo(TypeInformation):
 
     def coerce(self, value: Any) -> Any:
         """Return a datetime; one with a time zone becomes UTC without one, so that all compare."""
-        if not isinstance(value, datetime.datetime):
-            return None if value is None else self._refuse(value)
-        return value if value.tzinfo is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
+        return self._converted(to_timestamp, value)
 
 
 class PickledBytesTypeInfo(TypeInformation):

@@ -17,7 +17,7 @@ import pyarrow as pa
 from penstock.common.basic_types import BasicTypeInfo, TypeInformation, shown
 from penstock.common.dataclass_defaults import default_maker
 from penstock.common.state_aliases import alias_names, aliases_of
-from penstock.common.types import Row
+from penstock.common.types import Row, RowKind
 
 __all__ = [
     "BasicArrayTypeInfo",
@@ -106,18 +106,20 @@ class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
 
     def arrow_type(self) -> pa.DataType:
         """Return the Arrow type."""
-        return pa.binary() if self._is_bytes() else super().arrow_type()
+        return pa.binary() if self.is_bytes else super().arrow_type()
 
     def coerce(self, value: Any) -> Any:
         """Return a list of coerced numbers, or bytes."""
-        if not self._is_bytes():
+        if not self.is_bytes:
             return super().coerce(value)
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value)
         numbers = super().coerce(value)
         return None if numbers is None else bytes(number & 0xFF for number in numbers)
 
-    def _is_bytes(self) -> bool:
+    @property
+    def is_bytes(self) -> bool:
+        """Whether values are `bytes`."""
         return self._element_type == BasicTypeInfo.BYTE_TYPE_INFO()
 
 
@@ -239,7 +241,8 @@ class _FieldsTypeInfo(TypeInformation):
         return self._build(value, _coerce_parts(self, parts))
 
     def _values_of(self, value: Any) -> Any:
-        return value if isinstance(value, (tuple, list, Row)) else self._refuse(value)
+        is_by_position = isinstance(value, (tuple, list)) or (isinstance(value, Row) and value._fields is None)
+        return value if is_by_position else self._refuse(value)
 
     def _build(self, origin: Any, values: list[Any]) -> Any:
         return tuple(values)
@@ -262,19 +265,24 @@ class TupleTypeInfo(_FieldsTypeInfo):
 
 
 class RowTypeInfo(_FieldsTypeInfo):
-    """A `Row`. With declared names, values may come as a Row or dict in another order, or as a dataclass."""
+    """A `Row`, with the declared names or f0, f1 and so on.
+
+    Values may be rows without names, tuples and lists, by position; and what has just these names in any order: a Row,
+    a dict, a named tuple, a dataclass.
+    """
 
     _name = "ROW"
 
     def __init__(self, field_types: Iterable[TypeInformation], field_names: Iterable[str] | None = None) -> None:
         super().__init__(field_types, field_names)
         # One tuple for all rows: it is pickled once a block, not once a row.
-        self._row_fields = None if field_names is None else tuple(self._field_names)
+        self._row_fields = tuple(self._field_names)
+        self._has_names = field_names is not None
         self._aliases: dict[str, tuple[str, ...]] = {}
         self._defaults: dict[str, Any] = {}
 
     def __repr__(self) -> str:
-        if self._row_fields is None:
+        if not self._has_names:
             return f"ROW({', '.join(map(repr, self._field_types))})"
         fields = zip(self._field_names, self._field_types, strict=True)
         return f"ROW({', '.join(f'{name}: {field_type!r}' for name, field_type in fields)})"
@@ -296,7 +304,7 @@ class RowTypeInfo(_FieldsTypeInfo):
     @property
     def has_names(self) -> bool:
         """Whether the fields were given names."""
-        return self._row_fields is not None
+        return self._has_names
 
     def with_aliases(self, **aliases: str | Iterable[str]) -> RowTypeInfo:
         """Return the type with names that fields had before: state that has them is read (`new="old"`)."""
@@ -327,12 +335,14 @@ class RowTypeInfo(_FieldsTypeInfo):
         return changed
 
     def _values_of(self, value: Any) -> Any:
-        if isinstance(value, Row) and (self._row_fields is None or value._fields is None):
-            return value._values
-        if isinstance(value, (Row, Mapping)):
-            return self._by_name(value, value.as_dict() if isinstance(value, Row) else value)
+        if isinstance(value, Row):
+            return value._values if value._fields in (None, self._row_fields) else self._by_name(value, value.as_dict())
+        if isinstance(value, Mapping):
+            return self._by_name(value, value)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return self._by_name(value, {field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+        if self._has_names and isinstance(value, tuple) and hasattr(value, "_fields"):
+            return self._by_name(value, dict(zip(value._fields, value, strict=True)))
         return super()._values_of(value)
 
     def _by_name(self, value: Any, fields: Mapping[str, Any]) -> list[Any]:
@@ -343,12 +353,11 @@ class RowTypeInfo(_FieldsTypeInfo):
         return [fields[name] for name in self._field_names]
 
     def _build(self, origin: Any, values: list[Any]) -> Any:
-        if isinstance(origin, Row):
-            return Row.of_fields(self._row_fields or origin._fields, values, origin.get_row_kind())
-        return Row.of_fields(self._row_fields, values)
+        kind = origin.get_row_kind() if isinstance(origin, Row) else RowKind.INSERT
+        return Row.of_fields(self._row_fields, values, kind)
 
     def _identity(self) -> Any:
-        return self._row_fields, tuple(self._field_types)
+        return self._row_fields if self._has_names else None, tuple(self._field_types)
 
 
 class RecordTypeInfo(RowTypeInfo):

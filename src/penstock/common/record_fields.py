@@ -68,7 +68,7 @@ def read_field(record: Any, field: Field) -> Any:
 class FieldGetters(dict[type, Callable[[Any], Any]]):
     """By type of record, the quickest way to some fields: one gives its value, several a tuple.
 
-    A getter raises a LookupError, AttributeError or ValueError where a field is missing; `slow` has the right words for it.
+    A getter raises LookupError, AttributeError or ValueError where a field is missing; `slow` has the right words.
     """
 
     def __init__(self, fields: tuple[Field, ...], read: Callable[[Any, Field], Any] = read_field) -> None:
