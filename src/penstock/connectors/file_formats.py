@@ -20,9 +20,13 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from penstock.common.avro_type import GenericRecordAvroTypeInfo
+from penstock.common.basic_types import PickledBytesTypeInfo
 from penstock.common.column_block import ColumnBlock
 from penstock.common.serialization import BulkWriterFactory
-from penstock.connectors.records import SCALAR_COLUMN, RecordShapeError, has_names, plain, to_columns
+from penstock.connectors.exact_columns import Misfit, exact_texts
+from penstock.connectors.records import SCALAR_COLUMN, Columns, RecordShapeError, misshapen, plain, to_columns
+from penstock.connectors.shown_values import clipped, shortened
 from penstock.connectors.storage import Storage
 from penstock.errors import ConfigurationError, SinkError
 
@@ -141,16 +145,6 @@ class ByteEncoder(BlockEncoder):
         )
 
 
-def shortened(value: Any) -> str:
-    """Show a value in an error message without flooding it."""
-    return clipped(repr(value))
-
-
-def clipped(text: str) -> str:
-    """Cut a text that may hold a whole record to a readable length."""
-    return text if len(text) <= 200 else f"{text[:200]}... ({len(text)} characters)"
-
-
 def line_of(value: Any) -> bytes:
     """Encode a record as its text and a line feed."""
     return f"{value}\n".encode()
@@ -191,7 +185,7 @@ class _TextEncoder(ByteEncoder):
 class JsonFormat(FileFormat):
     """One JSON object a line; records without field names become what they are: a list, a string, a number.
 
-    Times are ISO 8601 texts, bytes base64, decimals texts; NaN and infinities are quoted, as Jackson does and
+    With `type_info` every record has its fields, and a value that is not of its type fails the job. Times are ISO 8601 texts, bytes base64, decimals texts; NaN and infinities are quoted, as Jackson does and
     Spark reads.
     """
 
@@ -200,29 +194,30 @@ class JsonFormat(FileFormat):
 
     def create_encoder(self, sink_name: str, learned: Any) -> BlockEncoder:
         """Make the encoder."""
-        return _JsonEncoder(sink_name, field_names(self.type_info))
+        return _JsonEncoder(sink_name, self.type_info)
 
 
 class _JsonEncoder(ByteEncoder):
-    def __init__(self, sink_name: str, names: list[str] | None) -> None:
+    def __init__(self, sink_name: str, type_info: Any) -> None:
         super().__init__(sink_name)
-        self._names = names
+        self._declared = None if type_info is None else DeclaredFields(sink_name, type_info)
         self._dumps = json.JSONEncoder(
             ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_json_value
         ).encode
 
     def encode(self, values: list[Any]) -> bytes:
+        if self._declared is not None:
+            return self._lines(self._declared_records(values, self._declared))
         if all(type(value) is dict for value in values):
             return self._lines(values)
-        return self._lines([self._record(value) for value in values])
+        return self._lines([plain(value) for value in values])
 
-    def _record(self, value: Any) -> Any:
-        if self._names is None or has_names(value):
-            return plain(value)
+    def _declared_records(self, values: list[Any], declared: DeclaredFields) -> list[Any]:
         try:
-            return {name: column[0] for name, column in to_columns([value], self._names).items()}
+            columns = declared.columns(values)
         except RecordShapeError as failure:
-            raise self.refused(value, "JSON", f"it {failure}") from None
+            raise self.refused(misshapen(values, declared.names), "JSON", f"it {failure}") from None
+        return [dict(zip(declared.names, record, strict=True)) for record in zip(*columns, strict=True)]
 
     def _lines(self, records: list[Any]) -> bytes:
         try:
@@ -285,15 +280,16 @@ class CsvFormat(FileFormat):
 
     def create_encoder(self, sink_name: str, learned: Any) -> BlockEncoder:
         """Make the encoder."""
-        return _CsvEncoder(sink_name, self, field_names(self.type_info), learned)
+        return _CsvEncoder(sink_name, self, learned)
 
 
 class _CsvEncoder(ByteEncoder):
-    def __init__(self, sink_name: str, settings: CsvFormat, names: list[str] | None, learned: list[str] | None) -> None:
+    def __init__(self, sink_name: str, settings: CsvFormat, learned: list[str] | None) -> None:
         super().__init__(sink_name)
         self._settings = settings
-        self._names = names
-        self._columns = names or learned
+        type_info = settings.type_info
+        self._declared = None if type_info is None else DeclaredFields(sink_name, type_info)
+        self._columns = learned if self._declared is None else self._declared.names
 
     def learned(self) -> list[str] | None:
         return self._columns
@@ -304,17 +300,17 @@ class _CsvEncoder(ByteEncoder):
 
     def encode(self, values: list[Any]) -> bytes:
         try:
-            columns = to_columns(values, self._names)
+            columns = self._learned_columns(values) if self._declared is None else self._declared.columns(values)
         except RecordShapeError as failure:
-            raise self.refused(values[0], "CSV", f"a record {failure}") from None
+            names = None if self._declared is None else self._declared.names
+            raise self.refused(misshapen(values, names), "CSV", f"a record {failure}") from None
+        return self._text(list(zip(*[map(_csv_cell, column) for column in columns], strict=True))).encode()
+
+    def _learned_columns(self, values: list[Any]) -> list[list[Any]]:
+        columns = to_columns(values)
         if self._columns is None:
             self._columns = list(columns)
-        unknown = [name for name in columns if name not in self._columns]
-        if unknown:
-            raise unknown_field(self.sink_name, unknown[0], columns[unknown[0]], self._columns)
-        missing = [None] * len(values)
-        cells = [list(map(_csv_cell, columns.get(name, missing))) for name in self._columns]
-        return self._text(list(zip(*cells, strict=True))).encode()
+        return in_order(self.sink_name, columns, self._columns, len(values))
 
     def _text(self, rows: list[Any]) -> str:
         text = io.StringIO()
@@ -353,7 +349,50 @@ def declared_schema(type_info: Any) -> pa.Schema | None:
     return pa.schema([(SCALAR_COLUMN, arrow_type)])
 
 
-def field_names(type_info: Any) -> list[str] | None:
-    """Names of the columns of a declared TypeInformation, or None if nothing was declared."""
-    schema = declared_schema(type_info)
-    return None if schema is None else list(schema.names)
+def in_order(sink_name: str, columns: Columns, names: Sequence[str], count: int) -> list[list[Any]]:
+    """The columns of some names, Nones for those that are not there; a column of another name is refused."""
+    for name in columns:
+        if name not in names:
+            raise unknown_field(sink_name, name, columns[name], names)
+    missing = [None] * count
+    return [columns.get(name, missing) for name in names]
+
+
+class DeclaredFields:
+    """The fields of a declared type, for formats of texts: it names the columns, and says what may be in them."""
+
+    def __init__(self, sink_name: str, type_info: Any) -> None:
+        """Take the TypeInformation of the records."""
+        schema = declared_schema(type_info)
+        assert schema is not None
+        self._sink_name = sink_name
+        self.names = list(schema.names)
+        is_struct = pa.types.is_struct(type_info.arrow_type())
+        types = type_info.get_field_types() if is_struct else [type_info]
+        # An object of any kind has no type in Arrow, and every text says what it is.
+        self._kinds = [None if _may_be_anything(each) else kind for each, kind in zip(types, schema.types, strict=True)]
+
+    def columns(self, values: list[Any]) -> list[list[Any]]:
+        """The values of each field; raises SinkError for one that is not of its type."""
+        found = in_order(self._sink_name, to_columns(values, self.names), self.names, len(values))
+        return [
+            self._exact(name, kind, column) for name, kind, column in zip(self.names, self._kinds, found, strict=True)
+        ]
+
+    def _exact(self, name: str, kind: pa.DataType | None, column: list[Any]) -> list[Any]:
+        try:
+            return column if kind is None else exact_texts(column, kind)
+        except Misfit as misfit:
+            raise SinkError(
+                f"Sink {self._sink_name!r} cannot write the field {name!r} with the value {shortened(misfit.value)} as "
+                f"{kind}: {misfit}. Map the value, or declare another type."
+            ) from None
+
+
+def _may_be_anything(type_info: Any) -> bool:
+    if isinstance(type_info, (PickledBytesTypeInfo, GenericRecordAvroTypeInfo)):
+        return True
+    parts = [getattr(type_info, name, None) for name in ("element_type", "key_type", "value_type")]
+    if hasattr(type_info, "get_field_types"):
+        parts += type_info.get_field_types()
+    return any(_may_be_anything(part) for part in parts if part is not None)

@@ -13,17 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.common.column_block import ColumnBlock
+from penstock.connectors.exact_columns import Misfit, exact_array
 from penstock.connectors.file_formats import (
     BlockEncoder,
     Chunk,
     ChunkWriter,
     FileFormat,
-    clipped,
     declared_schema,
-    shortened,
     unknown_field,
 )
-from penstock.connectors.records import RecordShapeError, plain, to_columns
+from penstock.connectors.learned_types import learned_type, settled
+from penstock.connectors.records import RecordShapeError, misshapen, to_columns
+from penstock.connectors.shown_values import shortened
 from penstock.connectors.storage import Storage
 from penstock.errors import SinkError
 
@@ -35,7 +36,8 @@ _ROW_GROUP_ROWS = 1_000_000
 class ParquetFormat(FileFormat):
     """Parquet. Without `type_info` each subtask learns the columns from its first records and then keeps them.
 
-    A column that has only been None so far has no type yet and takes the one of its first other value.
+    A column that has only been None so far has no type yet and takes the one of its first other value. A value that
+    its column cannot hold as it is fails the job.
     """
 
     type_info: Any = None
@@ -51,6 +53,7 @@ class _ParquetEncoder(BlockEncoder):
     def __init__(self, sink_name: str, declared: pa.Schema | None, learned: pa.Schema | None, compression: str) -> None:
         self._sink_name = sink_name
         self._names = None if declared is None else declared.names
+        self._is_declared = declared is not None
         self._schema = learned if declared is None else declared
         self._compression = compression
 
@@ -61,9 +64,8 @@ class _ParquetEncoder(BlockEncoder):
         try:
             columns = to_columns(values, self._names)
         except RecordShapeError as failure:
-            raise SinkError(
-                f"Sink {self._sink_name!r} cannot write {shortened(values[0])} as Parquet: a record {failure}."
-            ) from None
+            record = shortened(misshapen(values, self._names))
+            raise SinkError(f"Sink {self._sink_name!r} cannot write {record} as Parquet: a record {failure}.") from None
         schema = self._schema or pa.schema([(name, pa.null()) for name in columns])
         for name in columns:
             if schema.get_field_index(name) < 0:
@@ -92,7 +94,7 @@ class _ParquetEncoder(BlockEncoder):
         return _ParquetChunkWriter(stream, self._schema, self._compression)
 
     def merge(self, storage: Storage, chunks: Sequence[Chunk], stream: Any) -> None:
-        schema = pa.unify_schemas([_schema_of(storage, chunk) for chunk in chunks])
+        schema = _schema_of_all([_schema_of(storage, chunk) for chunk in chunks])
         merged = _ParquetChunkWriter(stream, schema, self._compression)
         try:
             for chunk in chunks:
@@ -103,25 +105,26 @@ class _ParquetEncoder(BlockEncoder):
             merged.finish()
 
     def _array(self, field: pa.Field, column: list[Any]) -> pa.Array:
-        wanted = None if pa.types.is_null(field.type) else field.type
         try:
-            return _converted(column, wanted)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, TypeError, ValueError):
-            raise self._first_refusal(field.name, column, wanted) from None
+            if not self._is_declared:
+                field = field.with_type(learned_type(field.type, column))
+            return exact_array(column, field)
+        except Misfit as misfit:
+            raise self._refusal(field, misfit) from None
 
-    def _first_refusal(self, name: str, column: list[Any], wanted: pa.DataType | None) -> SinkError:
-        for position in range(len(column)):
-            # Without a wanted type it is the mixture that fails, so the values before it belong to the question.
-            asked = column[: position + 1] if wanted is None else column[position : position + 1]
-            try:
-                _converted(asked, wanted)
-            except (pa.ArrowException, OverflowError, TypeError, ValueError) as failure:
-                return SinkError(
-                    f"Sink {self._sink_name!r} cannot write the field {name!r} with the value "
-                    f"{shortened(column[position])} into a Parquet column of type {wanted or 'still unknown'}: "
-                    f"{clipped(str(failure))}. Map the value, or declare the type of the records."
-                )
-        raise AssertionError("a column failed though each of its values fits")
+    def _refusal(self, field: pa.Field, misfit: Misfit) -> SinkError:
+        value = shortened(misfit.value)
+        if self._is_declared:
+            return SinkError(
+                f"Sink {self._sink_name!r} cannot write the field {field.name!r} with the value {value} into a Parquet "
+                f"column of type {field.type}: {misfit}. Map the value, or declare another type."
+            )
+        learned = "still unknown" if pa.types.is_null(field.type) else field.type
+        return SinkError(
+            f"Sink {self._sink_name!r} cannot write the field {field.name!r} with the value {value}: {misfit}. The type "
+            f"of the column, {learned}, was learned from the first records. Declare the types: FileSink.parquet(path, "
+            "Types.ROW_NAMED([...], [...]))."
+        )
 
 
 def _learned_column(column: pa.Array | None, known: pa.DataType) -> pa.Array | None:
@@ -153,19 +156,17 @@ _AS_OBJECTS = (
 )
 
 
-def _converted(column: list[Any], wanted: pa.DataType | None) -> pa.Array:
-    if not _LEAVES.issuperset(map(type, column)):
-        column = [plain(value) for value in column]
-    array = pa.array(column, type=wanted)
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-
-
-_LEAVES = frozenset({int, float, str, bytes, bool, type(None)})
-
-
 def _schema_of(storage: Storage, chunk: Chunk) -> pa.Schema:
     with storage.open_input(chunk.path) as source:
         return pq.read_schema(source)
+
+
+def _schema_of_all(schemas: list[pa.Schema]) -> pa.Schema:
+    """What was learned until the last chunk: a later one knows at least what an earlier one did."""
+    types = {field.name: field.type for field in schemas[0]}
+    for schema in schemas[1:]:
+        types |= {field.name: settled(types.get(field.name, pa.null()), field.type) for field in schema}
+    return pa.schema(list(types.items()))
 
 
 class _ParquetChunkWriter(ChunkWriter):

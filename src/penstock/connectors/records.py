@@ -36,6 +36,16 @@ def to_columns(values: Sequence[Any], names: Sequence[str] | None = None) -> Col
     return _from_dicts([to_dict(value, names) for value in values], names)
 
 
+def misshapen(values: Sequence[Any], names: Sequence[str] | None = None) -> Any:
+    """The first record for which `to_columns` raises RecordShapeError, of some for which it did."""
+    for value in values:
+        try:
+            to_columns([value], names)
+        except RecordShapeError:
+            return value
+    return values[0]  # records that have positions only differ from each other
+
+
 def to_dict(value: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
     """Turn one record into a dict of its fields."""
     if isinstance(value, dict):
