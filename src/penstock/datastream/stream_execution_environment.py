@@ -23,6 +23,7 @@ from penstock.connectors.collection import CollectionSource
 from penstock.connectors.frame_source import FrameSource
 from penstock.connectors.sequence import NumberSequence
 from penstock.connectors.source import Source
+from penstock.connectors.tables import python_values, rows_of_table
 from penstock.datastream.arguments import (
     check_max_parallelism,
     check_parallelism,
@@ -339,11 +340,19 @@ class StreamExecutionEnvironment:
     # ---- sources ----
 
     def from_collection(self, collection: Iterable[Any], type_info: TypeInformation | None = None) -> DataStream:
-        """Stream the elements of a collection, in order; a declared type converts and checks them now."""
+        """Stream the elements of a collection, in order; a declared type converts and checks them now.
+
+        A pandas or polars frame or an Arrow table gives its rows, with the names and types of its columns.
+        """
         check_type("from_collection", "type_info", type_info)
-        if not isinstance(collection, Iterable):
-            raise GraphError(f"from_collection: expected a list or another iterable, got {collection!r}.")
-        values = list(collection)
+        table = rows_of_table("from_collection", collection)
+        if table is not None:
+            values, type_info = table[0], type_info or table[1]
+        elif isinstance(collection, Iterable) and not hasattr(collection, "isStreaming"):
+            values = python_values(collection)
+        else:
+            hint = "; a DataFrame of Spark goes to from_spark" if hasattr(collection, "isStreaming") else ""
+            raise GraphError(f"from_collection: expected a list or another iterable, got {collection!r:.200}{hint}.")
         if type_info is not None:
             values = [_coerced(type_info, value, position) for position, value in enumerate(values)]
         return self._source("Collection Source", CollectionSource(values), None, type_info)

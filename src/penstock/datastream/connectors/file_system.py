@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -65,7 +67,7 @@ class FileSourceBuilder:
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
         """Watch the paths for new files; the source does not end."""
-        self._discovery_ms = discovery_interval.to_millis()
+        self._discovery_ms = _interval_ms("FileSourceBuilder.monitor_continuously", discovery_interval)
         return self
 
     def process_static_file_set(self) -> FileSourceBuilder:
@@ -106,7 +108,7 @@ class FileSource(file_source.FileSource):
     @classmethod
     def text(cls, path: PathLike, **settings: Unpack[FileReadingSettings]) -> FileSource:
         """Read lines of text, each a str."""
-        return cls._of(path, FileReading("text"), settings)
+        return cls._of("text", path, FileReading("text"), settings)
 
     @classmethod
     def csv(
@@ -118,21 +120,33 @@ class FileSource(file_source.FileSource):
         **settings: Unpack[FileReadingSettings],
     ) -> FileSource:
         """Read CSV as rows; without a schema the columns are inferred when the job starts."""
+        if not isinstance(header, bool):
+            raise ConfigurationError(f"FileSource.csv: header must be True or False, got {header!r}.")
+        if not isinstance(delimiter, str) or not delimiter:
+            raise ConfigurationError(f"FileSource.csv: delimiter must be a sign such as ';', got {delimiter!r}.")
         options = {"header": str(header).lower(), "sep": delimiter}
-        return cls._of(path, FileReading("csv", options, schema), settings)
+        return cls._of("csv", path, FileReading("csv", options, schema), settings)
 
     @classmethod
     def json(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource:
         """Read JSON lines as rows; without a schema the columns are inferred when the job starts."""
-        return cls._of(path, FileReading("json", {}, schema), settings)
+        return cls._of("json", path, FileReading("json", {}, schema), settings)
 
     @classmethod
     def parquet(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource:
         """Read Parquet as rows."""
-        return cls._of(path, FileReading("parquet", {}, schema), settings)
+        return cls._of("parquet", path, FileReading("parquet", {}, schema), settings)
 
     @classmethod
-    def _of(cls, path: PathLike, reading: FileReading, settings: FileReadingSettings) -> FileSource:
+    def orc(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource:
+        """Read ORC as rows."""
+        return cls._of("orc", path, FileReading("orc", {}, schema), settings)
+
+    @classmethod
+    def _of(cls, form: str, path: PathLike, reading: FileReading, settings: FileReadingSettings) -> FileSource:
+        _check_settings(
+            f"FileSource.{form}", dict(settings), [*_SETTING_TYPES, *inspect.signature(getattr(cls, form)).parameters]
+        )
         interval = settings.get("monitor_interval")
         taken = FileReading(
             reading.file_format,
@@ -142,8 +156,37 @@ class FileSource(file_source.FileSource):
             recursive=settings.get("recursive", True),
             max_files_per_batch=settings.get("max_files_per_batch"),
         )
-        discovery_ms = None if interval is None else interval.to_millis()
+        discovery_ms = None if interval is None else _interval_ms(f"FileSource.{form}: monitor_interval", interval)
         return cls(path, taken, discovery_ms=discovery_ms, row_format=settings.get("row_format"))
+
+
+_SETTING_TYPES: dict[str, tuple[type, ...]] = {
+    "monitor_interval": (),  # checked where it is read
+    "max_files_per_batch": (int, type(None)),
+    "glob": (str, type(None)),
+    "recursive": (bool,),
+    "row_format": (),
+}
+
+
+def _check_settings(form: str, settings: dict[str, Any], known: list[str]) -> None:
+    """Python lets everything pass that is taken by **settings."""
+    for name, value in settings.items():
+        if name not in _SETTING_TYPES:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise ConfigurationError(
+                f"{form}: there is no setting {name!r}{hint}; known are {', '.join(_SETTING_TYPES)}."
+            )
+        expected = _SETTING_TYPES[name]
+        if expected and (not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected)):
+            raise ConfigurationError(f"{form}: {name} must be a {expected[0].__name__}, got {value!r}.")
+
+
+def _interval_ms(what: str, interval: Any) -> int:
+    if not isinstance(interval, Duration):
+        raise ConfigurationError(f"{what} must be a Duration, as Duration.of_seconds(5), got {interval!r}.")
+    return interval.to_millis()
 
 
 class OutputFileConfig:
