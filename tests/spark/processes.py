@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from penstock.engine.spark.session import WORKER_DAEMON
+from penstock.engine.spark.session_config import WORKER_DAEMON
 from tests.spark.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from penstock.engine.spark import session, worker_daemon
+from penstock.engine.spark import worker_daemon
+from penstock.engine.spark.session_config import session_config
 
 
 class Replaced(Exception):
@@ -85,5 +86,5 @@ def test_it_is_used_where_workers_have_what_the_driver_has(
     master: str, platform: str, is_used: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
-    expected = {"spark.python.daemon.module": worker_daemon.__name__} if is_used else {}
-    assert session.daemon_config(master) == expected
+    made = session_config({"spark.master": master}, {})
+    assert made.settings.get("spark.python.daemon.module") == (worker_daemon.__name__ if is_used else None)

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
-import sys
-import sysconfig
-import tempfile
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.engine.spark.class_archive import ClassArchive
+from penstock.engine.spark.session_config import JAVA_OPTIONS, WORKER_PYTHON, session_config
+from penstock.engine.spark.told_to_spark import is_submitted, told_to_spark
+from penstock.engine.spark.worker_equipment import equip_workers, let_workers_find_penstock
 from penstock.engine.spark.worker_python import worker_python
 from penstock.graph.settings import JobSettings
 from penstock.java import java_home
-
-WORKER_DAEMON = "penstock.engine.spark.worker_daemon"
-"""The module that workers are forked from; by name, for Python warns of a module that is imported before it is run."""
-
-_TASK_FAILURES = 4
-_equipped: set[str] = set()
 
 _FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 QUERY_CONFIG = {
@@ -45,86 +36,50 @@ QUERY_CONFIG = {
 }
 """SQL settings of Penstock's queries; a query keeps those in force when it starts."""
 
-_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-_LOG_SETTINGS = Path(__file__).resolve().with_name("log4j2.properties")
-_SESSION_CONFIG = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
-    _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
-}
-
 
 def get_session(settings: JobSettings) -> SparkSession:
-    """The active session, or a new one for this job's settings."""
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return _with_package(active)
-    master = _master(settings)
-    os.environ.setdefault("PYSPARK_PYTHON", worker_python(is_local=_is_here(master)))
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", os.environ["PYSPARK_PYTHON"])
+    """The session that is there, which stays as its user made it, or a new one for this job's settings."""
+    # By the context: a session is active for a thread, and the job may be started by another one.
+    if SparkContext._active_spark_context is not None:
+        session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+        equip_workers(session)
+        return session
+    return _new_session(settings)
+
+
+def _new_session(settings: JobSettings) -> SparkSession:
+    given = dict(settings.spark_config)
+    if settings.spark_master is not None:
+        given["spark.master"] = settings.spark_master
+    told = told_to_spark()
+    made = session_config(given, told, is_submitted=is_submitted())
+    _choose_python(given.get(WORKER_PYTHON) or told.get(WORKER_PYTHON), is_local=made.is_local)
     home = java_home()
     os.environ["JAVA_HOME"] = str(home)
-    _let_workers_find_penstock()
-    config = {**_SESSION_CONFIG, **daemon_config(master), **settings.spark_config}
+    let_workers_find_penstock(os.environ)
     archive = ClassArchive(home)
-    java_options = config[_JAVA_OPTIONS]
-    config[_JAVA_OPTIONS] = f"{java_options} {archive.options(java_options)}".strip()
-    builder = SparkSession.builder.appName(settings.job_name).master(master)
+    java_options = made.settings[JAVA_OPTIONS]
+    config = {**made.settings, JAVA_OPTIONS: f"{java_options} {archive.options(java_options)}".strip()}
+    builder = SparkSession.builder.master(made.master)
+    if "spark.app.name" not in {**told, **given}:
+        builder = builder.appName(settings.job_name)
     for key, value in config.items():
-        if key != "spark.master":
-            builder = builder.config(key, value)
+        builder = builder.config(key, value)
     session = builder.getOrCreate()
     jvm: Any = session.sparkContext._jvm
     archive.started(jvm.java.lang.System.getProperty("java.class.path"))
-    return _with_package(session)
-
-
-def _with_package(session: SparkSession) -> SparkSession:
-    """Send Penstock itself to executors, which need not have it installed."""
-    context = session.sparkContext
-    if not str(context.master).startswith("local") and context.applicationId not in _equipped:
-        context.addPyFile(_package_archive())
-        _equipped.add(context.applicationId)
+    if not made.is_local:
+        equip_workers(session)
     return session
 
 
-def _let_workers_find_penstock() -> None:
-    """A Penstock that runs from a source folder on `sys.path` is not on that of the Python processes Spark starts."""
-    folder = str(Path(__file__).resolve().parents[3])
-    known = os.environ.get("PYTHONPATH", "")
-    if folder not in (sysconfig.get_path("purelib"), *known.split(os.pathsep)):
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [known, folder]))
-
-
-def _master(settings: JobSettings) -> str:
-    """In local mode Spark retries tasks only if the master says so; a worker that dies must cost a retry only."""
-    if settings.spark_master is not None:
-        return settings.spark_master
-    return os.environ.get("SPARK_MASTER") or f"local[{os.cpu_count() or 1},{_TASK_FAILURES}]"
-
-
-def daemon_config(master: str) -> dict[str, str]:
-    """Elsewhere it is not known what is installed, or (not Linux) which threads a fork would leave behind."""
-    return {"spark.python.daemon.module": WORKER_DAEMON} if _is_here(master) and sys.platform == "linux" else {}
-
-
-def _is_here(master: str) -> bool:
-    """Whether all of Spark is in one process on this machine."""
-    return master.startswith("local") and not master.startswith("local-cluster")
-
-
-def _package_archive() -> str:
-    """Penstock itself as a zip, for executors that do not have it installed."""
-    package = Path(__file__).resolve().parents[2]
-    folder = tempfile.mkdtemp(prefix="penstock-package-")
-    # Executors may ask for it as long as the driver lives.
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    target = Path(folder) / "penstock.zip"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(package.rglob("*.py")):
-            archive.write(path, path.relative_to(package.parent))
-    return str(target)
+def _choose_python(named: str | None, *, is_local: bool) -> None:
+    """PySpark takes the Python of its workers from a variable, and from nowhere else."""
+    if named is not None:
+        os.environ["PYSPARK_PYTHON"] = named
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", worker_python(is_local=is_local))
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", os.environ["PYSPARK_PYTHON"])
 
 
 @contextmanager
