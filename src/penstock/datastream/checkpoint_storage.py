@@ -95,4 +95,6 @@ class CustomCheckpointStorage(CheckpointStorage):
 def _checked_path(path: str) -> str:
     if not isinstance(path, str) or not path.strip():
         raise ConfigurationError(f"a checkpoint directory is a path or URI, got {path!r}")
-    return path
+    # As in Flink: one directory, one text. The root stays what it is.
+    shortened = path.rstrip("/")
+    return shortened if shortened and not shortened.endswith(":") else path

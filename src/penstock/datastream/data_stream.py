@@ -236,9 +236,7 @@ class DataStream(NodeHandle):
         return self._only_edges((edge,), "get_side_output", output_tag.type_info)
 
     def union(self, *streams: DataStream) -> DataStream:
-        """Merge streams of the same type."""
-        if not streams:
-            raise GraphError("union: give at least one other stream.")
+        """Merge streams of the same type; without others it is this stream."""
         for stream in streams:
             if not isinstance(stream, DataStream):
                 raise GraphError(f"union: expected DataStreams, got {stream!r}.")

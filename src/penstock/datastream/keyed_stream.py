@@ -100,6 +100,12 @@ class KeyedStream(DataStream):
         """Element with the largest field so far, the first one if there are several."""
         return self._aggregate(RollingExtremeBy(check_field("max_by", position_to_max_by), largest=True))
 
+    def _dealt(self, made_by: str, partitioning: Partitioning) -> DataStream:
+        raise GraphError(
+            f"{made_by}: the elements of a keyed stream go to the subtask of their key, and no other way: call "
+            f"{made_by}() before key_by(), or after the next operator."
+        )
+
     def _aggregate(self, function: Callable[[Any, Any], Any]) -> DataStream:
         return self._then("Keyed Aggregation", operators.ReduceOperator(function), self.output_type)
 

@@ -107,7 +107,14 @@ class SlotSharingGroup:
             return self
 
         def build(self) -> SlotSharingGroup:
-            """Return the group."""
+            """Return the group: one without resources, or with CPU cores and heap memory, as Flink has it."""
+            heap = self._memory.get("task_heap")
+            has_resources = self._cpu_cores is not None or self._memory or self._external_resources
+            if has_resources and (self._cpu_cores is None or heap is None or not heap.get_bytes()):
+                raise ConfigurationError(
+                    f"slot sharing group {self._name!r} asks for resources, so it needs CPU cores and task heap memory "
+                    "of more than 0: call set_cpu_cores and set_task_heap_memory, or leave all resources out"
+                )
             return SlotSharingGroup(
                 self._name,
                 cpu_cores=self._cpu_cores,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from abc import ABC
+from urllib.parse import urlsplit
 
 from penstock.errors import ConfigurationError
 
@@ -47,7 +48,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         """Set the local directories of the store; none means the engine's choice."""
         if not all(isinstance(path, str) and path for path in paths):
             raise ConfigurationError(f"storage paths are non-empty strings, got {paths!r}")
-        self._paths = list(paths)
+        self._paths = [_local(path) for path in paths]
 
     def get_db_storage_paths(self) -> list[str] | None:
         """Return the local directories, None if none were set."""
@@ -94,3 +95,9 @@ class CustomStateBackend(StateBackend):
         if not isinstance(name, str) or not name:
             raise ConfigurationError(f"a state backend is chosen by its name, got {name!r}")
         self.name = name
+
+
+def _local(path: str) -> str:
+    """The path of a file: URI; the store is always on the worker's own disk."""
+    local = urlsplit(path).path if path.startswith("file:") else path
+    return local.rstrip("/") or local

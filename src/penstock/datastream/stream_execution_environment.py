@@ -56,6 +56,7 @@ from penstock.runtime import operators
 __all__ = ["StreamExecutionEnvironment"]
 
 _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
+_FORMER_BUFFER_TIMEOUT = "execution.buffer-timeout"
 _CHANGELOG = "state.changelog.enabled"
 _DEFAULT_BUFFER_TIMEOUT_MS = 100
 
@@ -179,7 +180,8 @@ class StreamExecutionEnvironment:
 
     def get_buffer_timeout(self) -> int:
         """Return the buffer timeout that was set."""
-        return self._configuration.get_integer(_BUFFER_TIMEOUT, _DEFAULT_BUFFER_TIMEOUT_MS)
+        told = [self._configuration.get_duration(key, None) for key in (_BUFFER_TIMEOUT, _FORMER_BUFFER_TIMEOUT)]
+        return next((each.to_millis() for each in told if each is not None), _DEFAULT_BUFFER_TIMEOUT_MS)
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
         """Run every operator by itself."""
@@ -413,8 +415,13 @@ class StreamExecutionEnvironment:
         return compile_plan(self._pending_graph(), self._settings(None)).explain()
 
     def get_execution_plan(self) -> str:
-        """Describe, as text, the job that `execute` would run."""
-        return self.explain()
+        """Describe the job that `execute` would run as JSON, in the form that Flink's plan visualizer reads."""
+        from penstock.graph import compile_plan
+        from penstock.graph.flink_plan import plan_json
+
+        graph, settings = self._pending_graph(), self._settings(None)
+        compile_plan(graph, settings)  # what could not run has no plan
+        return plan_json(graph, settings)
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run the job and wait for its end; raises JobFailedError if it fails for good."""

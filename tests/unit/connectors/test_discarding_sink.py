@@ -11,5 +11,5 @@ def test_records_are_dropped_where_they_are() -> None:
     seen: list[int] = []
     stream = environment.from_sequence(1, 3).map(lambda value: seen.append(value) or value)
     stream.sink_to(DiscardingSink())
-    assert "level 1" not in environment.get_execution_plan().lower()
+    assert "level 1" not in environment.explain().lower()
     environment.execute("nothing")

@@ -104,7 +104,6 @@ MISTAKES: list[tuple[Callable[[Any], Any], str]] = [
     (lambda s: s.project(0), "project: only tuples and Rows have fields"),
     (lambda s: s.map(str, Types.TUPLE([Types.INT()])).project(1), "project: no field 1 in TUPLE"),
     (lambda s: s.assign_timestamps_and_watermarks(5), "expected a WatermarkStrategy, got 5"),
-    (lambda s: s.union(), "union: give at least one other stream"),
     (lambda s: s.union([1]), "union: expected DataStreams"),
     (lambda s: s.map(str).get_side_output("late"), "get_side_output: expected an OutputTag"),
     (lambda s: s.get_side_output(OutputTag("t")), "'Source: Collection Source' is a source"),

@@ -147,8 +147,6 @@ def test_distribution_changes_only_the_edges(numbers: DataStream, method: str, e
     assert edge.partitioning.exchange is exchange
     assert edge.partitioning.is_explicit == (method == "forward")
     assert exchange_of(numbers) is Exchange.FORWARD
-    assert exchange_of(getattr(numbers.key_by(str), method)()) is exchange
-    assert not node_of(getattr(numbers.key_by(str), method)().map(str)).operator.is_keyed
 
 
 def test_custom_partitioning_carries_plain_callables(numbers: DataStream) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import types
 from collections.abc import Iterator
@@ -239,7 +240,30 @@ def test_explain_describes_and_does_not_consume(env: StreamExecutionEnvironment,
     env.from_collection([1]).map(str).name("texts").key_by(len).reduce(max).uid("largest").print()
     text = env.explain()
     assert "texts" in text and "largest" in text and "keyed" in text
-    assert env.get_execution_plan() == text
+    env.execute()
+
+
+def test_the_execution_plan_is_flinks_json(env: StreamExecutionEnvironment, engine: Engine) -> None:
+    env.set_parallelism(2)
+    source = env.from_collection([(1, "a")])
+    mapped = source.map(str).name("mine").set_parallelism(3).set_description("at length")
+    mapped.key_by(len).reduce(max).rebalance().print()
+    nodes = json.loads(env.get_execution_plan())["nodes"]
+    assert nodes[0] == {
+        "id": 1,
+        "type": "Source: Collection Source",
+        "pact": "Data Source",
+        "contents": "Source: Collection Source",
+        "parallelism": 1,
+    }
+    assert [(node["type"], node["contents"], node["parallelism"]) for node in nodes[1:]] == [
+        ("mine", "at length", 3),
+        ("Reduce", "Reduce", 2),
+        ("Sink: Print to Std. Out", "Sink: Print to Std. Out", 2),
+    ]
+    ways = [node["predecessors"][0] for node in nodes[1:]]
+    assert [(way["id"], way["ship_strategy"]) for way in ways] == [(1, "REBALANCE"), (2, "HASH"), (3, "REBALANCE")]
+    assert nodes[3]["pact"] == "Data Sink"
     env.execute()
 
 

@@ -255,9 +255,10 @@ def test_backends_and_groups_are_data() -> None:
     backend.set_db_storage_paths("/a", "/b")
     backend.set_predefined_options(PredefinedOptions.FLASH_SSD_OPTIMIZED)
     assert backend.get_db_storage_paths() == ["/a", "/b"] and backend.is_incremental_checkpoints_enabled()
-    group = SlotSharingGroup.builder("g").set_cpu_cores(1).set_managed_memory_mb(2).build()
+    group = SlotSharingGroup.builder("g").set_cpu_cores(1).set_task_heap_memory_mb(1).set_managed_memory_mb(2).build()
     assert (group.get_name(), group.get_cpu_cores(), group.get_managed_memory()) == ("g", 1.0, MemorySize(2 << 20))
-    assert group == SlotSharingGroup.builder("g").set_cpu_cores(1.0).set_managed_memory_mb(2).build()
+    same = SlotSharingGroup.builder("g").set_cpu_cores(1.0).set_task_heap_memory_mb(1).set_managed_memory_mb(2)
+    assert group == same.build()
     assert MemorySize.of_mebi_bytes(3).get_kibi_bytes() == 3072 and MemorySize(1) < MemorySize(2)
 
 

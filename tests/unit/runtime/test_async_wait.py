@@ -317,9 +317,9 @@ def test_a_pause_before_a_retry_ends_with_the_time_limit() -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        ((1, 2), "the result of an AsyncFunction should be of list type, not tuple: .* class 'Giving'"),
+        ((1, 2), "The result of AsyncFunction should be of list type, not tuple: .* class 'Giving'"),
         ("ab", "should be of list type, not str"),
-        (None, "the result of an AsyncFunction cannot be none"),
+        (None, "The result of AsyncFunction cannot be none"),
     ],
 )
 @pytest.mark.parametrize("strategy", [ONCE, by_result(5)])

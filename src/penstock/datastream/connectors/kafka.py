@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.connectors.kafka_decoding import KafkaRecord, KafkaRecordDeserializationSchema
+from penstock.connectors.sink import DeliveryGuarantee
 from penstock.datastream.connectors.kafka_sink import (
     KafkaPartitioner,
     KafkaProducerRecord,
@@ -21,6 +22,7 @@ from penstock.datastream.connectors.kafka_source import (
 )
 
 __all__ = [
+    "DeliveryGuarantee",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
     "KafkaPartitioner",

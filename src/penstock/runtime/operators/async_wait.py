@@ -141,9 +141,9 @@ class AsyncWaitOperator(StreamOperator):
             return results
         where = f"check the methods 'async_invoke' and 'timeout' of class {type(self.function).__name__!r}"
         if results is None:
-            raise RuntimeError(f"the result of an AsyncFunction cannot be none: {where}")
+            raise RuntimeError(f"The result of AsyncFunction cannot be none: {where}.")
         raise RuntimeError(
-            f"the result of an AsyncFunction should be of list type, not {type(results).__name__}: {where}"
+            f"The result of AsyncFunction should be of list type, not {type(results).__name__}: {where}."
         )
 
 
