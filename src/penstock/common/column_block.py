@@ -32,7 +32,7 @@ Form = str | type
 
 
 class ColumnBlock:
-    """Many records as one Arrow batch. Objects are made once, when they are asked for, and must not be changed."""
+    """Many records as one Arrow batch. Objects are made once, when they are asked for, and belong to whoever has it."""
 
     __slots__ = ("_values", "batch", "form")
 
@@ -54,6 +54,14 @@ class ColumnBlock:
         if self._values is None:
             self._values = objects_of(self.batch, self.form)
         return self._values
+
+    def apart(self) -> ColumnBlock:
+        """The same records for somebody else, who may change the objects that they become."""
+        return self if self._values is None and self._is_unchangeable() else ColumnBlock(self.batch, self.form)
+
+    def _is_unchangeable(self) -> bool:
+        is_tuple = isinstance(self.form, type) and issubclass(self.form, tuple)
+        return (is_tuple or self.form in _WITHOUT_NAMES) and not any(map(pa.types.is_nested, self.batch.schema.types))
 
     def column(self, field: str | int) -> pa.Array | None:
         """The column of what `read_field` reads from the objects; None where there is none, or not just one."""

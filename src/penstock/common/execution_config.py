@@ -164,13 +164,20 @@ class ExecutionConfig:
         return self._force_avro
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Accepted without effect: chained operators never copy values."""
-        self._object_reuse = True
-        return self
+        """Hand objects on as they are: to operators in the same process, into state and out of it.
+
+        Saves the copies of dicts, lists, rows and other objects that can be changed. In return the program must not
+        change an object that it has emitted or put into state, nor one that it got from state unless it puts it back.
+        """
+        return self.set_object_reuse(True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Accepted without effect."""
-        self._object_reuse = False
+        """Give every function objects of its own, which is the default."""
+        return self.set_object_reuse(False)
+
+    def set_object_reuse(self, object_reuse: bool) -> ExecutionConfig:
+        """Enable or disable it."""
+        self._object_reuse = object_reuse
         return self
 
     def is_object_reuse_enabled(self) -> bool:

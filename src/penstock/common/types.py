@@ -87,6 +87,10 @@ class Row:
         row.set_row_kind(row_kind)
         return row
 
+    def with_values(self, values: list[Any]) -> Row:
+        """Make a row of the same names and kind around other values, without copying them."""
+        return Row.of_fields(self._fields, values, self._row_kind)
+
     def as_dict(self, recursive: bool = False) -> dict[str, Any]:
         """Return field names and values; with `recursive`, rows inside lists, dicts and rows too."""
         if self._fields is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from penstock.common.own_copies import own_copies
 from penstock.connectors.source import SplitSource
 from penstock.errors import ConfigurationError
 
@@ -47,4 +48,5 @@ class CollectionSource(SplitSource):
         """Yield slices of the collection."""
         for low in range(start, stop, _CHUNK):
             high = min(low + _CHUNK, stop)
-            yield self.values[low:high], None if self.timestamps is None else self.timestamps[low:high]
+            # A job runs on copies: the values are the program's, and one may be there twice.
+            yield own_copies(self.values[low:high]), None if self.timestamps is None else self.timestamps[low:high]

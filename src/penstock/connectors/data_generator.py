@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from penstock.common.own_copies import own_copies
 from penstock.connectors.source import Chunk, SplitSource
 from penstock.errors import ConfigurationError
 
@@ -125,10 +126,11 @@ class DataGenerator(SplitSource):
         for low in range(start, stop, _CHUNK):
             high = min(low + _CHUNK, stop)
             numbers = range(split + low * split_count, split + high * split_count, split_count)
+            # Copied where they can change: the function may give one object for several numbers.
             if self.takes_random:
-                yield [function(n, random_of(n)) for n in numbers], None
+                yield own_copies([function(n, random_of(n)) for n in numbers]), None
             else:
-                yield [function(n) for n in numbers], None
+                yield own_copies([function(n) for n in numbers]), None
 
 
 def _share(total: int, split: int, split_count: int) -> int:

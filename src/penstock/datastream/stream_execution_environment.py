@@ -122,6 +122,8 @@ class StreamExecutionEnvironment:
             self._config.set_parallelism(read.parallelism)
         if read.max_parallelism is not None:
             self._config.set_max_parallelism(read.max_parallelism)
+        if keys.OBJECT_REUSE in told:
+            self._config.set_object_reuse(read.object_reuse)
         self._checkpoint_config.take_over(told, read, kept)
         if read.job_parameters:
             self._config.set_global_job_parameters(read.job_parameters)
@@ -498,6 +500,7 @@ class StreamExecutionEnvironment:
             told[keys.PARALLELISM] = self._local_parallelism
         if self._config.get_max_parallelism() > 0:
             told[keys.MAX_PARALLELISM] = self._config.get_max_parallelism()
+        told[keys.OBJECT_REUSE] = self._config.is_object_reuse_enabled()
         if self._checkpoint_config.is_checkpointing_enabled():
             told[keys.CHECKPOINT_INTERVAL] = self._checkpoint_config.get_checkpoint_interval()
         told[keys.MIN_PAUSE] = self._checkpoint_config.get_min_pause_between_checkpoints()

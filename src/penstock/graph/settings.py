@@ -24,6 +24,7 @@ JOB_NAME = "pipeline.name"
 PARALLELISM = "parallelism.default"
 MAX_PARALLELISM = "pipeline.max-parallelism"
 CHAINING = "pipeline.operator-chaining.enabled"
+OBJECT_REUSE = "pipeline.object-reuse"
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
 SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
@@ -91,7 +92,8 @@ T = TypeVar("T")
 class JobSettings:
     """Everything about a job that is not in its graph.
 
-    `parallelism` is used by operators that set none. `trigger_interval_ms` None means a batch as soon as the last
+    `parallelism` is used by operators that set none. With `object_reuse`, objects are handed on and kept in state
+    without a copy. `trigger_interval_ms` None means a batch as soon as the last
     one is done. `checkpoint_directory` None means a temporary one that dies with the job; a given one is emptied when
     the job is cancelled if `retention` is DELETE_ON_CANCELLATION; `retained_versions` are kept in it. `recovery_path`
     is the savepoint, or the checkpoint directory of another job, that a job without versions of its own goes on from;
@@ -107,6 +109,7 @@ class JobSettings:
     parallelism: int = 1
     max_parallelism: int | None = None
     chaining: bool = True
+    object_reuse: bool = False
     checkpoint_directory: str | None = None
     retention: str = "NO_EXTERNALIZED_CHECKPOINTS"
     retained_versions: int = DEFAULT_RETAINED
@@ -162,6 +165,7 @@ class JobSettings:
             parallelism=values.read(PARALLELISM, positive) or default_parallelism(values.read(SPARK_MASTER, str)),
             max_parallelism=values.read(MAX_PARALLELISM, max_parallelism),
             chaining=values.read_or(CHAINING, boolean, default=True),
+            object_reuse=values.read_or(OBJECT_REUSE, boolean, default=False),
             checkpoint_directory=checkpoint_directory or values.read(CHECKPOINT_DIRECTORY, non_empty),
             retention=values.read_or(RETENTION, retention, default="NO_EXTERNALIZED_CHECKPOINTS"),
             retained_versions=values.read_or(RETAINED, positive, default=DEFAULT_RETAINED),

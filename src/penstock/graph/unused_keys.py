@@ -72,7 +72,6 @@ _WITHOUT_EFFECT: dict[str, tuple[tuple[str, ...], str]] = {
     "execution.buffer-timeout": ((), "records travel in blocks, within one batch"),
     "pipeline.jars": ((), _NO_JAVA),
     "pipeline.classpaths": ((), _NO_JAVA),
-    "pipeline.object-reuse": ((), "chained functions always get the object itself"),
     "taskmanager.": ((), _SPARK_RUNS_IT),
     "jobmanager.": ((), _SPARK_RUNS_IT),
     "slotmanager.": ((), _SPARK_RUNS_IT),
@@ -100,7 +99,7 @@ _PRESENT_NAMES = (
     *(keys.CHECKPOINT_DIRECTORY, keys.CHECKPOINT_INTERVAL, keys.MIN_PAUSE, keys.RETENTION, keys.RETAINED),
     *(keys.CHECKPOINT_MODE, keys.SAVEPOINT_DIRECTORY, keys.RECOVERY_PATH, keys.IGNORE_UNCLAIMED_STATE),
     *(keys.STATE_BACKEND, keys.STATE_DIRECTORY, keys.PYTHON_FILES, keys.PYTHON_EXECUTABLE, keys.RESTART_STRATEGY),
-    *(keys.WATERMARK_EVERY_RECORDS, keys.SPARK_MASTER),
+    *(keys.WATERMARK_EVERY_RECORDS, keys.SPARK_MASTER, keys.OBJECT_REUSE),
 )
 _WITH_EFFECT = {
     *_PRESENT_NAMES,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import GeneratorType
 from typing import Any
 
+from penstock.common.own_copies import ATOMS, are_atoms, own_copy
 from penstock.datastream.output_tag import OutputTag
 from penstock.runtime.output import Output
 
@@ -21,12 +22,16 @@ _PLAIN_RESULTS = frozenset({GeneratorType, list, tuple})
 
 
 class Collector:
-    """Gathers what user code emits while a block or a timer is worked on; `timestamp` goes with each result."""
+    """Gathers what user code emits while a block or a timer is worked on; `timestamp` goes with each result.
 
-    __slots__ = ("_output", "_sides", "_timestamps", "_values", "timestamp")
+    User code may go on to change what it has emitted: `own` makes copies of what can be changed, at once.
+    """
 
-    def __init__(self, output: Output) -> None:
+    __slots__ = ("_output", "_own", "_sides", "_timestamps", "_values", "timestamp")
+
+    def __init__(self, output: Output, own: Callable[[Any], Any] = own_copy) -> None:
         self.timestamp: int | None = None
+        self._own = own
         self._output = output
         self._values: list[Any] = []
         self._timestamps: list[int | None] = []
@@ -34,24 +39,25 @@ class Collector:
 
     def collect(self, value: Any) -> None:
         """Emit one record to the main output."""
-        self._values.append(value)
+        self._values.append(value if value.__class__ in ATOMS else self._own(value))
         self._timestamps.append(self.timestamp)
 
     def side(self, tag: OutputTag, value: Any) -> None:
         """Emit one record to a side output."""
         values, timestamps = self._sides.setdefault(tag.tag_id, ([], []))
-        values.append(value)
+        values.append(value if value.__class__ in ATOMS else self._own(value))
         timestamps.append(self.timestamp)
 
     def take(self, results: Iterable[Any]) -> None:
         """Emit everything a function returned or yields; `(OutputTag, value)` goes to that side output."""
         values, timestamps, timestamp = self._values, self._timestamps, self.timestamp
         for result in results:
-            if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-                self.side(*result)
-            else:
+            kind = result.__class__
+            if kind in ATOMS or (kind is tuple and are_atoms(map(type, result))):
                 values.append(result)
                 timestamps.append(timestamp)
+            else:
+                self._take_other(result)
 
     def take_each(
         self,
@@ -71,11 +77,20 @@ class Collector:
             if results is None:
                 continue
             for result in results if type(results) in _PLAIN_RESULTS else checked_results(results, method):
-                if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-                    self.side(*result)
-                else:
+                kind = result.__class__
+                if kind in ATOMS or (kind is tuple and are_atoms(map(type, result))):
                     add(result)
                     stamp(timestamp)
+                else:
+                    self._take_other(result)
+
+    def _take_other(self, result: Any) -> None:
+        """Emit what is for a side output, or can be changed."""
+        if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+            self.side(*result)
+        else:
+            self._values.append(self._own(result))
+            self._timestamps.append(self.timestamp)
 
     def flush(self) -> None:
         """Hand everything to the output."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.common.own_copies import itself, own_copies, own_copy
 from penstock.datastream.functions import RuntimeContext
 from penstock.errors import StateError
 from penstock.metrics import MetricGroup
@@ -35,7 +36,18 @@ class OperatorContext:
     metrics: MetricGroup = field(default_factory=MetricGroup)
     calls: CallRunners | None = None
     staging: str = ""
+    shares_objects: bool = False
     user_states: set[str] = field(default_factory=set)
+
+    @property
+    def own(self) -> Callable[[Any], Any]:
+        """What makes of an object that user code may still change one that nobody else can."""
+        return itself if self.shares_objects else own_copy
+
+    @property
+    def own_all(self) -> Callable[[list[Any]], list[Any]]:
+        """The same for a list of objects."""
+        return itself if self.shares_objects else own_copies
 
 
 class OperatorRuntimeContext(RuntimeContext):

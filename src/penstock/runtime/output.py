@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.common.column_block import ColumnBlock
+from penstock.common.own_copies import own_copies
 from penstock.runtime import rows
 from penstock.runtime.exchange import ExchangeWriter
 from penstock.runtime.rows import AnyTimestamps, Timestamps, Values
@@ -13,9 +15,14 @@ if TYPE_CHECKING:
 
 
 class Output:
-    """The outgoing side of one operator. Counts what leaves by the main output."""
+    """The outgoing side of one operator. Counts what leaves by the main output.
 
-    def __init__(self) -> None:
+    What is emitted must be nobody else's any more, and whoever is fed has it to himself: where there are several, they
+    get copies of objects that can be changed. Writers only read, so they share one.
+    """
+
+    def __init__(self, *, shares_objects: bool = False) -> None:
+        self._shares_objects = shares_objects
         self.records_out = 0
         self.side_records_out = 0
         self._chained: dict[str | None, list[StreamOperator]] = {}
@@ -46,9 +53,12 @@ class Output:
             self._send(tag, values, timestamps)
 
     def _send(self, tag: str | None, values: Values, timestamps: AnyTimestamps) -> None:
-        for operator in self._chained.get(tag, ()):
-            operator.receive(values, timestamps, None)
-        for writer in self._writers.get(tag, ()):
+        chained, writers = self._chained.get(tag, ()), self._writers.get(tag, ())
+        last = -1 if writers else len(chained) - 1
+        for place, operator in enumerate(chained):
+            given = values if place == last or self._shares_objects else apart(values)
+            operator.receive(given, timestamps, None)
+        for writer in writers:
             writer.write(values, timestamps)
 
     def emit_watermark(self, watermark: int) -> None:
@@ -73,3 +83,8 @@ class Output:
             operator.on_end()
         for writer in self._all_writers:
             writer.control(rows.END, b"")
+
+
+def apart(values: Values) -> Values:
+    """The same records as objects of their own."""
+    return values.apart() if isinstance(values, ColumnBlock) else own_copies(values)

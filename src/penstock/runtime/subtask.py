@@ -48,6 +48,7 @@ class TaskSettings:
     watermark_every_records: int = 5_000
     is_batch_mode: bool = False
     staging: str = ""
+    shares_objects: bool = False
 
 
 class OpenedState(Protocol):
@@ -93,7 +94,7 @@ class Subtask:
         self._contexts = [self._context(index, settings) for index in range(len(vertex.operators))]
         self._operators: list[StreamOperator] = [chained.operator for chained in vertex.operators]
         self._to_close = list(self._operators)
-        self._connect()
+        self._connect(settings.shares_objects)
 
     @property
     def head(self) -> StreamOperator:
@@ -123,7 +124,12 @@ class Subtask:
         chained = self.vertex.operators[index]
         backend = timers = None
         if chained.operator.is_keyed:
-            backend = KeyedStateBackend(self.vertex.max_parallelism, operator_index=index, clock=self._clock)
+            backend = KeyedStateBackend(
+                self.vertex.max_parallelism,
+                operator_index=index,
+                clock=self._clock,
+                shares_objects=settings.shares_objects,
+            )
             timers = InternalTimers(backend)
         return OperatorContext(
             job_id=settings.job_id,
@@ -142,11 +148,12 @@ class Subtask:
             timers=timers,
             calls=self._calls,
             staging=settings.staging,
+            shares_objects=settings.shares_objects,
         )
 
-    def _connect(self) -> None:
+    def _connect(self, shares_objects: bool) -> None:
         """Wire outputs and open from the last operator to the first, so that what is fed is ready before its feeder."""
-        outputs = [Output() for _ in self._operators]
+        outputs = [Output(shares_objects=shares_objects) for _ in self._operators]
         for index, chained in enumerate(self.vertex.operators):
             if chained.parent is not None:
                 outputs[chained.parent].add_chained(chained.tag, self._operators[index])

@@ -21,6 +21,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from penstock.common.own_copies import itself, own_copies, own_copy
 from penstock.errors import StateError
 from penstock.state.declarations import StateDeclaration, Written, serializers_of
 from penstock.state.groups import check_parallelism, key_group, key_groups
@@ -105,6 +106,8 @@ class KeyedStateBackend:
         "cached",
         "key_slot",
         "namespace",
+        "own",
+        "own_all",
         "slot",
     )
 
@@ -115,11 +118,15 @@ class KeyedStateBackend:
         *,
         operator_index: int = 0,
         clock: Callable[[], int] | None = None,
+        shares_objects: bool = False,
     ) -> None:
         """Make the backend of operator number `operator_index` in its vertex; rows of two numbers never meet.
 
-        `clock` gives processing time in milliseconds; only state with a time to live needs it.
+        `clock` gives processing time in milliseconds; only state with a time to live needs it. With `shares_objects`
+        user code gives and gets the objects of the state themselves.
         """
+        self.own = itself if shares_objects else own_copy
+        self.own_all = itself if shares_objects else own_copies
         check_parallelism(1, max_parallelism)
         self._max_parallelism = max_parallelism
         self._cache_limit = cache_limit

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.state.serializers import StateSerializer
 from penstock.state.ttl import FIRST_UNSTAMPED, list_without_stamps
-from penstock.state.values import is_frozen
 
 if TYPE_CHECKING:
     from penstock.state.keyed import KeyedStateBackend
@@ -19,14 +18,13 @@ _MAX_ROWS = 16
 class ListRow:
     """A row that was read: where it is, its bytes as stored, its elements."""
 
-    __slots__ = ("data", "is_frozen", "items", "row")
+    __slots__ = ("data", "items", "row")
 
     def __init__(self, row: bytes, data: bytes, items: list[Any]) -> None:
         """Take a row as it was read or written."""
         self.row = row
         self.data = data
         self.items = items
-        self.is_frozen = all(map(is_frozen, items))
 
 
 class CachedList:
@@ -48,7 +46,7 @@ class CachedList:
 
 
 class KeyedListState:
-    """Keyed `ListState`."""
+    """Keyed `ListState`; elements are copied on their way in and out, except by `hold`, `hold_all` and `held`."""
 
     kind: ClassVar[str] = "list"
 
@@ -58,21 +56,33 @@ class KeyedListState:
         self.name = name
         self._dumps, self._loads = serializer.dumps, serializer.loads
         self._lists: dict[Hashable, CachedList] = {}
+        self._own, self._own_all = backend.own, backend.own_all
 
     def add(self, value: Any) -> None:
         """Append one element to the current key's list."""
-        self._current().pending.append(value)
-        self._backend.cached += 1
+        self.hold(self._own(value))
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append several elements to the current key's list."""
+        self.hold_all(self._own_all(list(values)))
+
+    def update(self, values: Iterable[Any]) -> None:
+        """Replace the current key's list; an empty one clears it."""
+        self.replace(self._own_all(list(values)))
+
+    def hold(self, value: Any) -> None:
+        """Append an element itself: it must be nobody else's from now on."""
+        self._current().pending.append(value)
+        self._backend.cached += 1
+
+    def hold_all(self, values: Iterable[Any]) -> None:
+        """Append elements themselves."""
         items = list(values)
         self._current().pending.extend(items)
         self._backend.cached += len(items)
 
-    def update(self, values: Iterable[Any]) -> None:
-        """Replace the current key's list; an empty one clears it."""
-        items = list(values)
+    def replace(self, items: list[Any]) -> None:
+        """Replace the current key's list by elements themselves."""
         self._current().replace(items)
         self._backend.cached += len(items)
 
@@ -81,7 +91,11 @@ class KeyedListState:
         self._current().replace([])
 
     def get(self) -> list[Any]:
-        """Return the elements of the current key; changing the list returned changes nothing, its elements do."""
+        """Return the elements of the current key, in a list of its own."""
+        return self._own_all(self.held())
+
+    def held(self) -> list[Any]:
+        """Return the state's own elements of the current key; they must not be changed as long as they are."""
         found = self._current()
         if found.rows is None:
             found.rows = self._read(self._backend.slot)
@@ -93,14 +107,14 @@ class KeyedListState:
 
     def take(self) -> list[Any]:
         """Remove and return the elements of the current key."""
-        items = self.get()
+        items = self.held()
         self.clear()
         return items
 
     def merge_taken(self, items: list[Any]) -> None:
         """Append what `take` gave in another namespace."""
         if items:
-            self.add_all(items)
+            self.hold_all(items)
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the elements of the current key."""
@@ -110,13 +124,11 @@ class KeyedListState:
         """Start on another store: nothing is cached at that point."""
 
     def write(self) -> None:
-        """Write what was appended, replaced or changed in place."""
+        """Write what was appended or replaced."""
         for slot, found in self._lists.items():
             if found.is_replaced:
                 self._remove_rows(slot)
                 found.is_replaced = False
-            for row in found.rows or ():
-                self._rewrite(row)
             if found.pending:
                 row = self._append_row(slot, found.pending)
                 if found.rows is not None:
@@ -157,14 +169,6 @@ class KeyedListState:
         data = self._encode(items)
         self._backend.store.put(row, data)
         return ListRow(row, data, items)
-
-    def _rewrite(self, row: ListRow) -> None:
-        if row.is_frozen:
-            return
-        data = self._encode(row.items)
-        if data != row.data:
-            self._backend.store.put(row.row, data)
-            row.data = data
 
     def _decode(self, data: bytes) -> list[Any]:
         items: list[Any] = self._loads(data if data[0] >= FIRST_UNSTAMPED else list_without_stamps(data))

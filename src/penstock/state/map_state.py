@@ -10,11 +10,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from penstock.common.own_copies import ATOMS
 from penstock.state.keys import decode_key, keeps_type
 from penstock.state.serializers import StateSerializer
 from penstock.state.slots import PLAIN_TYPES, code_of, slot_of, slot_of_code
 from penstock.state.ttl import FIRST_UNSTAMPED, without_stamp
-from penstock.state.values import is_frozen
 
 if TYPE_CHECKING:
     from penstock.state.keyed import KeyedStateBackend
@@ -39,7 +39,7 @@ class CachedMap:
     `is_complete`, an entry that is not there is absent.
     """
 
-    __slots__ = ("changed", "codes", "is_complete", "order", "pairs", "slot", "stored")
+    __slots__ = ("changed", "codes", "is_complete", "order", "pairs", "slot")
 
     def __init__(self, slot: Hashable) -> None:
         """Know nothing of the map of a slot yet."""
@@ -50,7 +50,6 @@ class CachedMap:
         """Forget all entries."""
         self.pairs: dict[Hashable, Entry | None] = {}
         self.changed: set[Hashable] = set()
-        self.stored: dict[Hashable, bytes] = {}  # bytes in the store of values that can be changed in place
         self.codes: dict[Hashable, bytes] = {}
         self.order: list[Hashable] | None = None
         self.is_complete = is_complete
@@ -81,7 +80,8 @@ class KeyedMapState:
     """Keyed `MapState`.
 
     `items`, `keys` and `values` go over the entries present when they are called, ordered by encoded map key; the map
-    may be changed meanwhile, and an entry removed before its turn is skipped.
+    may be changed meanwhile, and an entry removed before its turn is skipped. Keys and values are copied on their way
+    in and out where they can be changed, except by `held`, `hold` and `held_items`.
     """
 
     kind: ClassVar[str] = "map"
@@ -98,17 +98,39 @@ class KeyedMapState:
         self._is_kept_by_row = keys.schema["type"] in KEPT_BY_ROW
         self._typed_key = KEPT_BY_ROW.get(keys.schema["type"])
         self._maps: dict[Hashable, CachedMap] = {}
+        self._own = backend.own
 
     def get(self, key: Any) -> Any:
         """Return the value of a map key, or None."""
-        # Same as _pair: this and put() are the hottest calls, so they are spared a further one.
+        # Same as held: this and put() are the hottest calls, so they are spared a further one.
         found = self._maps.get(self._backend.slot) or self._current()
         entry = key if type(key) in PLAIN_TYPES else slot_of(key)
         pair = found.pairs[entry] if entry in found.pairs else self._read(found, entry)
-        return None if pair is None else pair[1]
+        if pair is None:
+            return None
+        value = pair[1]
+        return value if value.__class__ in ATOMS else self._own(value)
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a map key."""
+        # Same as hold.
+        found = self._maps.get(self._backend.slot) or self._current()
+        entry = key if type(key) in PLAIN_TYPES else slot_of(key)
+        if found.pairs.get(entry) is None:
+            found.order = None
+            self._backend.cached += 1
+        if value.__class__ not in ATOMS:
+            value = self._own(value)
+        found.pairs[entry] = (key if key.__class__ in ATOMS else self._own(key), value)
+        found.changed.add(entry)
+
+    def held(self, key: Any) -> Any:
+        """Return the state's own value of a map key, or None."""
+        pair = self._pair(key)
+        return None if pair is None else pair[1]
+
+    def hold(self, key: Any, value: Any) -> None:
+        """Set the value of a map key to an object itself: it must be nobody else's from now on."""
         found = self._maps.get(self._backend.slot) or self._current()
         entry = key if type(key) in PLAIN_TYPES else slot_of(key)
         if found.pairs.get(entry) is None:
@@ -134,16 +156,20 @@ class KeyedMapState:
 
     def items(self) -> Iterator[Pair]:
         """Iterate over pairs of map key and value."""
-        found = self._complete()
-        return _walk(found, found.in_order())
+        return map(self._own, self.held_items())
 
     def keys(self) -> Iterator[Any]:
         """Iterate over map keys."""
-        return map(itemgetter(0), self.items())
+        return map(self._own, map(itemgetter(0), self.held_items()))
 
     def values(self) -> Iterator[Any]:
         """Iterate over values."""
-        return map(itemgetter(1), self.items())
+        return map(self._own, map(itemgetter(1), self.held_items()))
+
+    def held_items(self) -> Iterator[Pair]:
+        """Iterate over pairs of map key and value, the state's own."""
+        found = self._complete()
+        return _walk(found, found.in_order())
 
     def is_empty(self) -> bool:
         """Tell whether the map of the current key has no entry."""
@@ -186,7 +212,7 @@ class KeyedMapState:
     def write(self) -> None:
         """Write the entries that changed."""
         for found in self._maps.values():
-            if found.changed or found.stored:
+            if found.changed:
                 self._write_map(found)
 
     def forget(self) -> None:
@@ -240,10 +266,7 @@ class KeyedMapState:
         return any(slot_of_code(row[len(prefix) :]) not in found.pairs for row, _ in rows)
 
     def _remember(self, found: CachedMap, entry: Hashable, data: bytes) -> Entry:
-        pair = self._decode(found.code(entry), data)
-        if not is_frozen(pair[1]):
-            found.stored[entry] = data
-        return pair
+        return self._decode(found.code(entry), data)
 
     def _decode(self, code: bytes, data: bytes) -> Entry:
         if data[0] < FIRST_UNSTAMPED:
@@ -266,20 +289,13 @@ class KeyedMapState:
     def _write_map(self, found: CachedMap) -> None:
         prefix = self._backend.row(found.slot, self.name)
         store = self._backend.store
-        for entry in found.changed | found.stored.keys():
+        for entry in found.changed:
             pair = found.pairs[entry]
             row = prefix + found.code(entry)
             if pair is None:
                 store.delete(row)
-                found.stored.pop(entry, None)
-                continue
-            data = self._encode(pair)
-            if entry in found.changed or data != found.stored.get(entry):
-                store.put(row, data)
-            if is_frozen(pair[1]):
-                found.stored.pop(entry, None)
             else:
-                found.stored[entry] = data
+                store.put(row, self._encode(pair))
         found.changed.clear()
 
 

@@ -6,14 +6,14 @@ functions that use the state are called, is the runtime's business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from penstock.common.own_copies import ATOMS, itself, own_copies, own_copy
 from penstock.common.typeinfo import TypeInformation
 from penstock.errors import StateError
 from penstock.state.serializers import Schema, StateSerializer, serializer_for
-from penstock.state.values import is_frozen
 
 LIST, UNION, BROADCAST = "list", "union list", "broadcast"
 
@@ -27,32 +27,34 @@ Schemas = dict[str, list[Schema]]
 class OperatorListState:
     """A list of a subtask; `kind` says how it is dealt out when the parallelism changes.
 
-    Each element is encoded by itself, so that elements can be dealt out without loading the user's classes.
+    Each element is encoded by itself, so that elements can be dealt out without loading the user's classes. Elements
+    that can be changed are copied on their way in and out, so that those encoded once stay as they are.
     """
 
-    def __init__(self, name: str, kind: str, serializer: StateSerializer) -> None:
+    def __init__(self, name: str, kind: str, serializer: StateSerializer, *, shares_objects: bool = False) -> None:
         """Make an empty list."""
         self.name = name
         self.kind = kind
         self.serializer = serializer
+        self._own_all: Callable[[list[Any]], list[Any]] = itself if shares_objects else own_copies
         self._encoded: list[bytes] = []
         self._values: list[Any] | None = []
-        self._is_frozen = True
 
     def add(self, value: Any) -> None:
         """Append one element."""
-        self._elements().append(value)
-        self._is_frozen = self._is_frozen and is_frozen(value)
+        self.add_all((value,))
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append several elements."""
-        for value in values:
-            self.add(value)
+        self._elements().extend(self._own_all(list(values)))
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace the list."""
-        self._values = list(values)
-        self._is_frozen = all(map(is_frozen, self._values))
+        self.hold_all(self._own_all(list(values)))
+
+    def hold_all(self, values: list[Any]) -> None:
+        """Replace the list by one that is nobody else's, until it is saved."""
+        self._values = values
         self._encoded = []
 
     def clear(self) -> None:
@@ -60,8 +62,8 @@ class OperatorListState:
         self.update(())
 
     def get(self) -> list[Any]:
-        """Return the elements; changing the list returned changes nothing, changing its elements does."""
-        return list(self._elements())
+        """Return the elements, in a list of its own."""
+        return self._own_all(list(self._elements()))
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the elements."""
@@ -70,8 +72,7 @@ class OperatorListState:
     def save(self) -> tuple[str, list[bytes]]:
         """Return the kind and the bytes of the elements."""
         if self._values is not None:
-            # What can be changed in place may have been: such lists are encoded as a whole, others where they grew.
-            kept = self._encoded if self._is_frozen else []
+            kept = self._encoded  # of the elements that were there before
             self._encoded = kept + list(map(self.serializer.dumps, self._values[len(kept) :]))
         return self.kind, self._encoded
 
@@ -87,41 +88,39 @@ class OperatorListState:
     def _elements(self) -> list[Any]:
         if self._values is None:
             self._values = list(map(self.serializer.loads, self._encoded))
-            self._is_frozen = all(map(is_frozen, self._values))
         return self._values
 
 
 class OperatorBroadcastState:
-    """A map that every subtask has a copy of; encoded again only after batches in which it may have changed.
+    """A map that every subtask has a copy of; encoded again only after batches in which it has changed.
 
-    An object that was got here may be changed in place, in the batch that got it.
+    Values that can be changed are copied on their way in and out: the map changes by its methods only.
     """
 
     kind = BROADCAST
 
-    def __init__(self, name: str, serializer: StateSerializer | None = None) -> None:
+    def __init__(self, name: str, serializer: StateSerializer | None = None, *, shares_objects: bool = False) -> None:
         """Make an empty map; without a serializer it is pickled."""
         self.name = name
         self.serializer = serializer_for(None, name) if serializer is None else serializer
-        self.entries: dict[Any, Any] = {}  # one dict for good: read-only views hold its methods
+        self.entries: dict[Any, Any] = {}  # one dict for good: read-only views hold it
+        self.own: Callable[[Any], Any] = itself if shares_objects else own_copy
         self._data = b""
         self._is_changed = True
-        self._was_read = False
 
     def get(self, key: Any) -> Any:
         """Return the value of a key, or None."""
-        self._was_read = True
-        return self.entries.get(key)
+        return self.own(self.entries.get(key))
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a key."""
         self._is_changed = True
-        self.entries[key] = value
+        self.entries[key] = self.own(value)
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
         """Set several values."""
-        self._is_changed = True
-        self.entries.update(dict_value)
+        for key, value in dict_value.items():
+            self.put(key, value)
 
     def remove(self, key: Any) -> None:
         """Forget a key, there or not."""
@@ -134,8 +133,7 @@ class OperatorBroadcastState:
 
     def items(self) -> list[tuple[Any, Any]]:
         """Return keys and values; the map may be changed meanwhile."""
-        self._was_read = True
-        return list(self.entries.items())
+        return list(zip(self.entries, map(self.own, self.entries.values()), strict=True))
 
     def keys(self) -> list[Any]:
         """Return the keys; the map may be changed meanwhile."""
@@ -143,8 +141,7 @@ class OperatorBroadcastState:
 
     def values(self) -> list[Any]:
         """Return the values; the map may be changed meanwhile."""
-        self._was_read = True
-        return list(self.entries.values())
+        return list(map(self.own, self.entries.values()))
 
     def is_empty(self) -> bool:
         """Return whether there is no entry."""
@@ -166,18 +163,18 @@ class OperatorBroadcastState:
 
     def save(self) -> tuple[str, bytes]:
         """Return the kind and the bytes of the map."""
-        if self._is_changed or (self._was_read and not all(map(is_frozen, self.entries.values()))):
+        if self._is_changed:
             self._data = self.serializer.dumps(self.entries)
-        self._is_changed = self._was_read = False
+        self._is_changed = False
         return BROADCAST, self._data
 
     def load(self, data: bytes) -> None:
         """Hold what was saved; a map that has not changed since this process had it last is not decoded again."""
-        if self._is_changed or self._was_read or data != self._data:
+        if self._is_changed or data != self._data:
             self.entries.clear()
             self.entries.update(self.serializer.loads(data))
             self._data = data
-        self._is_changed = self._was_read = False
+        self._is_changed = False
 
     def reset(self) -> None:
         """Hold nothing, as at the very first."""
@@ -185,23 +182,34 @@ class OperatorBroadcastState:
 
 
 class ReadOnlyBroadcastView:
-    """A broadcast state as the data side sees it; reads are those of the dict itself."""
+    """A broadcast state as the data side sees it."""
 
-    __slots__ = ("_name", "contains", "get", "items", "keys", "values")
+    __slots__ = ("_entries", "_name", "_own", "contains", "keys")
 
     def __init__(self, state: OperatorBroadcastState) -> None:
         """View a state."""
-        entries = state.entries
+        self._entries = entries = state.entries
+        self._own = state.own
         self._name = state.name
-        self.get = entries.get
         self.contains = entries.__contains__
-        self.items = entries.items
         self.keys = entries.keys
-        self.values = entries.values
+
+    def get(self, key: Any) -> Any:
+        """Return the value of a key, or None."""
+        value = self._entries.get(key)
+        return value if value.__class__ in ATOMS else self._own(value)
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        """Return keys and values, to be gone over."""
+        return zip(self._entries, self.values(), strict=True)
+
+    def values(self) -> Iterable[Any]:
+        """Return the values, to be gone over."""
+        return map(self._own, self._entries.values())
 
     def is_empty(self) -> bool:
         """Return whether there is no entry."""
-        return not self.keys()
+        return not self._entries
 
     def __getitem__(self, key: Any) -> Any:
         """Return the value of a key, or None."""
@@ -230,8 +238,9 @@ OperatorState = OperatorListState | OperatorBroadcastState
 class OperatorStateBackend:
     """The states of one operator in one subtask that belong to no key, by name."""
 
-    def __init__(self) -> None:
-        """Make a backend without states."""
+    def __init__(self, *, shares_objects: bool = False) -> None:
+        """Make a backend without states; with `shares_objects` user code has the objects of the states themselves."""
+        self._shares_objects = shares_objects
         self._states: dict[str, OperatorState] = {}
         self._saved: Saved = {}
         self._schemas: Schemas = {}
@@ -240,7 +249,8 @@ class OperatorStateBackend:
         """Return the list of a name; `kind` is LIST or UNION, the type that of an element."""
         found = self._known(name, kind)
         if found is None:
-            found = self._register(OperatorListState(name, kind, serializer_for(type_info, name)))
+            serializer = serializer_for(type_info, name)
+            found = self._register(OperatorListState(name, kind, serializer, shares_objects=self._shares_objects))
         assert isinstance(found, OperatorListState)
         return found
 
@@ -248,7 +258,8 @@ class OperatorStateBackend:
         """Return the map of a name; the type is that of the map."""
         found = self._known(name, BROADCAST)
         if found is None:
-            found = self._register(OperatorBroadcastState(name, serializer_for(type_info, name)))
+            serializer = serializer_for(type_info, name)
+            found = self._register(OperatorBroadcastState(name, serializer, shares_objects=self._shares_objects))
         assert isinstance(found, OperatorBroadcastState)
         return found
 

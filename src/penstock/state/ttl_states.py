@@ -40,7 +40,8 @@ class _ExpiringObjectState(SingleObjectState):
         super().forget()
         self._accessed.clear()
 
-    def _get(self) -> Any:
+    def held(self) -> Any:
+        """Return the state's own object of the current key, unless it is expired."""
         slot = self._backend.slot
         try:
             value = self._objects[slot]
@@ -50,15 +51,16 @@ class _ExpiringObjectState(SingleObjectState):
             return None
         now = self._clock()
         if self._accessed[slot] + self._life.millis <= now:
-            super()._set(None)
+            super().hold(None)
             return value if self._life.returns_expired else None
         if self._life.touches_on_read and self._accessed[slot] != now:
             self._accessed[slot] = now
             self._changed.add(slot)
         return value
 
-    def _set(self, value: Any) -> None:
-        super()._set(value)
+    def hold(self, value: Any) -> None:
+        """Keep an object itself, from now on."""
+        super().hold(value)
         self._accessed[self._backend.slot] = self._clock()
 
     def _decode(self, slot: Hashable, data: bytes) -> Any:
@@ -78,11 +80,11 @@ class ExpiringValueState(_ExpiringObjectState, KeyedValueState):
 
     def value(self) -> Any:
         """Return the value of the current key, or None."""
-        return self._get()
+        return self._own(self.held())
 
     def update(self, value: Any) -> None:
         """Set the value of the current key; None clears it."""
-        self._set(value)
+        self.hold(self._own(value))
 
 
 class ExpiringReducingState(_ExpiringObjectState, KeyedReducingState):
@@ -102,23 +104,23 @@ class ExpiringListState(KeyedListState):
         self._life = life
         self._clock = clock
 
-    def add(self, value: Any) -> None:
-        """Append one element to the current key's list."""
-        super().add((self._clock(), value))
+    def hold(self, value: Any) -> None:
+        """Append an element itself."""
+        super().hold((self._clock(), value))
 
-    def add_all(self, values: Iterable[Any]) -> None:
-        """Append several elements to the current key's list."""
+    def hold_all(self, values: Iterable[Any]) -> None:
+        """Append elements themselves."""
         now = self._clock()
-        super().add_all([(now, value) for value in values])
+        super().hold_all([(now, value) for value in values])
 
-    def update(self, values: Iterable[Any]) -> None:
-        """Replace the current key's list; an empty one clears it."""
+    def replace(self, items: list[Any]) -> None:
+        """Replace the current key's list by elements themselves."""
         now = self._clock()
-        super().update([(now, value) for value in values])
+        super().replace([(now, value) for value in items])
 
-    def get(self) -> list[Any]:
-        """Return the elements of the current key; changing the list returned changes nothing, its elements do."""
-        pairs = super().get()
+    def held(self) -> list[Any]:
+        """Return the state's own elements of the current key that are not expired."""
+        pairs = super().held()
         limit = self._clock() - self._life.millis
         live = [pair for pair in pairs if pair[0] > limit]
         if pairs and (self._life.touches_on_read or len(live) < len(pairs)):
@@ -179,20 +181,28 @@ class ExpiringMapState(KeyedMapState):
         self._life = life
         self._clock = clock
 
-    def get(self, key: Any) -> Any:
-        """Return the value of a map key, or None."""
-        held = self._pair(key)
-        return None if held is None else held[1]
+    def held(self, key: Any) -> Any:
+        """Return the state's own value of a map key, or None."""
+        pair = self._pair(key)
+        return None if pair is None else pair[1]
 
-    def put(self, key: Any, value: Any) -> None:
-        """Set the value of a map key."""
+    def hold(self, key: Any, value: Any) -> None:
+        """Set the value of a map key to an object itself."""
         entry = key if type(key) in PLAIN_TYPES else slot_of(key)
         found = self._current()
         self._backend.cached += entry not in found.pairs
         found.set(entry, (key, value, self._clock()))
 
-    def items(self) -> Iterator[tuple[Any, Any]]:
-        """Iterate over pairs of map key and value."""
+    def get(self, key: Any) -> Any:
+        """Return the value of a map key, or None."""
+        return self._own(self.held(key))
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a map key."""
+        self.hold(self._own(key), self._own(value))
+
+    def held_items(self) -> Iterator[tuple[Any, Any]]:
+        """Iterate over pairs of map key and value, the state's own."""
         found = self._complete()
         return self._walk(found, found.in_order())
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from penstock.common.own_copies import ATOMS
 from penstock.state.serializers import StateSerializer
 from penstock.state.ttl import FIRST_UNSTAMPED, without_stamp
-from penstock.state.values import is_frozen
 
 if TYPE_CHECKING:
     from penstock.state.keyed import KeyedStateBackend
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class SingleObjectState:
     """One cached object for each slot; None means absent.
 
-    An object that was read and can be changed in place is encoded again at each write, so that a change without
-    `update` is kept, as it would be if no batch ended here.
+    The cached objects are the state's own: user code gives and is given copies of what can be changed, so that state
+    changes by its methods only, wherever batches end and whether or not an object is cached. Operators that know what
+    they do with an object spare the copies by `held` and `hold`.
     """
 
     kind: ClassVar[str]
@@ -31,11 +32,11 @@ class SingleObjectState:
         self._changed: set[Hashable] = set()
         self._loaded_alone = 0
         self._is_prepared = False
-        self._stored: dict[Hashable, bytes] = {}  # bytes in the store of objects that can be changed in place
+        self._own = backend.own
 
     def clear(self) -> None:
         """Remove the object of the current key."""
-        self._set(None)
+        self.hold(None)
 
     def bind(self) -> None:
         """Start on another store: nothing is cached at that point."""
@@ -43,26 +44,24 @@ class SingleObjectState:
     def write(self) -> None:
         """Write the objects that changed."""
         self._write_changed(list(self._changed))
-        for slot, data in self._stored.items():
-            if slot not in self._changed:
-                self._stored[slot] = self._rewrite_object(slot, data)
         self._changed.clear()
 
     def forget(self) -> None:
         """Drop the cached objects."""
         self._objects.clear()
         self._changed.clear()
-        self._stored.clear()
         self._is_prepared = False
 
-    def _get(self) -> Any:
+    def held(self) -> Any:
+        """Return the state's own object of the current key; whoever changes it must `hold` it after that."""
         slot = self._backend.slot
         try:
             return self._objects[slot]
         except KeyError:
             return self._load(slot)
 
-    def _set(self, value: Any) -> None:
+    def hold(self, value: Any) -> None:
+        """Keep an object itself: it must be nobody else's from now on."""
         slot = self._backend.slot
         if slot not in self._objects:
             self._backend.check_key(self.name)
@@ -78,10 +77,7 @@ class SingleObjectState:
         return self._remember(slot, backend.store.get(backend.row(slot, self.name)))
 
     def _remember(self, slot: Hashable, data: bytes | None) -> Any:
-        value = None if data is None else self._decode(slot, data)
-        if data is not None and not is_frozen(value):
-            self._stored[slot] = data
-        self._objects[slot] = value
+        value = self._objects[slot] = None if data is None else self._decode(slot, data)
         return value
 
     def prepare(self, slots: list[Hashable]) -> None:
@@ -96,27 +92,15 @@ class SingleObjectState:
         self._backend.cached += len(slots)
 
     def _write_changed(self, slots: list[Hashable]) -> None:
-        store, objects, stored, encode = self._backend.store, self._objects, self._stored, self._encode
+        store, objects, encode = self._backend.store, self._objects, self._encode
         entries = []
         for slot, row in zip(slots, self._backend.rows(slots, self.name) if slots else (), strict=True):
             value = objects[slot]
             if value is None:
                 store.delete(row)
-                stored.pop(slot, None)
-                continue
-            data = encode(slot, value)
-            entries.append((row, data))
-            if not is_frozen(value):
-                stored[slot] = data
-            elif stored:
-                stored.pop(slot, None)
+            else:
+                entries.append((row, encode(slot, value)))
         store.put_many(entries)  # in no order: sorting costs more than the store gains by it
-
-    def _rewrite_object(self, slot: Hashable, stored: bytes) -> bytes:
-        data = self._encode(slot, self._objects[slot])
-        if data != stored:
-            self._backend.store.put(self._backend.row(slot, self.name), data)
-        return data
 
     def _decode(self, slot: Hashable, data: bytes) -> Any:
         return self._loads(data if data[0] >= FIRST_UNSTAMPED else without_stamp(data))
@@ -132,19 +116,20 @@ class KeyedValueState(SingleObjectState):
 
     def value(self) -> Any:
         """Return the value of the current key, or None."""
+        # Same as held: this and update() are the hottest calls of all, so they are spared a further one.
         try:
-            return self._objects[self._backend.slot]
+            value = self._objects[self._backend.slot]
         except KeyError:
-            return self._load(self._backend.slot)
+            value = self._load(self._backend.slot)
+        return value if value.__class__ in ATOMS else self._own(value)
 
     def update(self, value: Any) -> None:
         """Set the value of the current key; None clears it."""
-        # Same as _set: this and value() are the hottest calls of all, so they are spared a further one.
         slot = self._backend.slot
         if slot not in self._objects:
             self._backend.check_key(self.name)
             self._backend.cached += 1
-        self._objects[slot] = value
+        self._objects[slot] = value if value.__class__ in ATOMS else self._own(value)
         self._changed.add(slot)
 
 
@@ -160,27 +145,32 @@ class KeyedReducingState(SingleObjectState):
 
     def get(self) -> Any:
         """Return the reduced value of the current key, or None when nothing was added."""
-        return self._get()
+        return self._own(self.held())
 
     def add(self, value: Any) -> None:
         """Reduce `value` into the current key's value; None clears, as in Flink."""
-        held = self._get()
-        self._set(value if held is None or value is None else self._reduce(held, value))
+        self.merge_taken(self._own(value)) if value is not None else self.clear()
 
     def take(self) -> Any:
         """Remove and return the reduced value."""
-        held = self._get()
-        self._set(None)
+        held = self.held()
+        self.hold(None)
         return held
 
     def merge_taken(self, value: Any) -> None:
-        """Reduce in what `take` gave in another namespace."""
-        if value is not None:
-            self.add(value)
+        """Reduce in what is nobody else's, such as what `take` gave in another namespace."""
+        if value is None:
+            return
+        held = self.held()
+        if held is not None:
+            reduced = self._reduce(held, value)
+            # What the function got here may be kept; anything else may be the function's own.
+            value = reduced if reduced is held or reduced is value else self._own(reduced)
+        self.hold(value)
 
 
 class KeyedAggregatingState(SingleObjectState):
-    """Keyed `AggregatingState`; what is kept is the accumulator."""
+    """Keyed `AggregatingState`; what is kept is the accumulator, which the function has to itself between two calls."""
 
     kind = "aggregating"
 
@@ -191,27 +181,33 @@ class KeyedAggregatingState(SingleObjectState):
 
     def get(self) -> Any:
         """Return the result for the current key, or None when nothing was added."""
-        accumulator = self._get()
-        return None if accumulator is None else self._function.get_result(accumulator)
+        accumulator = self.held()
+        if accumulator is None:
+            return None
+        result = self._function.get_result(accumulator)
+        if accumulator.__class__ not in ATOMS:
+            self._changed.add(self._backend.slot)  # the function may have changed it, and finds it so the next time
+        return self._own(result)
 
     def add(self, value: Any) -> None:
         """Add `value` to the current key's accumulator; None clears, as in Flink."""
         if value is None:
             self.clear()
             return
-        accumulator = self._get()
+        accumulator = self.held()
         if accumulator is None:
-            accumulator = self._function.create_accumulator()
-        self._set(self._function.add(value, accumulator))
+            accumulator = self._own(self._function.create_accumulator())
+        self.hold(self._function.add(self._own(value), accumulator))
 
     def take(self) -> Any:
         """Remove and return the accumulator."""
-        accumulator = self._get()
-        self._set(None)
+        accumulator = self.held()
+        self.hold(None)
         return accumulator
 
     def merge_taken(self, accumulator: Any) -> None:
         """Merge in what `take` gave in another namespace."""
-        if accumulator is not None:
-            held = self._get()
-            self._set(accumulator if held is None else self._function.merge(held, accumulator))
+        if accumulator is None:
+            return
+        held = self.held()
+        self.hold(accumulator if held is None else self._function.merge(held, accumulator))

@@ -1,20 +1,13 @@
-"""Bytes of user objects in state; owns pickling and the question whether an object can change, not the rows."""
+"""Bytes of user objects in state; owns pickling, not the rows."""
 
 from __future__ import annotations
 
 import pickle
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 import cloudpickle
 
 from penstock.errors import StateError
-
-_FROZEN_TYPES = frozenset(
-    {int, str, float, bool, bytes, complex, type(None), Decimal, UUID, datetime, date, time, timedelta}
-)
 
 
 def dump_value(value: Any, state_name: str) -> bytes:
@@ -34,14 +27,6 @@ def load_value(data: bytes, state_name: str) -> Any:
             f"State {state_name!r} holds an object that can no longer be loaded ({error}): keep its class importable "
             "under the name it had."
         ) from error
-
-
-def is_frozen(value: Any) -> bool:
-    """Tell whether an object certainly cannot be changed in place."""
-    kind = type(value)
-    if kind in _FROZEN_TYPES:
-        return True
-    return (kind is tuple or kind is frozenset) and all(map(is_frozen, value))
 
 
 def _dump_by_value(value: Any, state_name: str) -> bytes:

@@ -243,6 +243,7 @@ class InProcessJob:
             self.settings.watermark_every_records,
             self._is_batch_mode,
             self.directory.staging_uri,
+            self.settings.object_reuse,
         )
 
     @property

@@ -53,16 +53,19 @@ class Translate(BroadcastProcessFunction):
 
 
 class Collect(BroadcastProcessFunction):
-    """Keeps all meanings of a word in one list, changed in place."""
+    """Keeps all meanings of a word in one list; those of words in capitals are changed but not put back."""
 
     def process_element(self, value: str, ctx: Any) -> Iterator[Any]:
         yield value, tuple(ctx.get_broadcast_state(RULES).get(value) or ())
 
     def process_broadcast_element(self, value: tuple[str, str], ctx: Any) -> None:
         rules = ctx.get_broadcast_state(RULES)
-        if value[0] not in rules:
-            rules.put(value[0], [])
-        rules.get(value[0]).append(value[1])
+        word, meaning = value
+        meanings = rules.get(word) or []
+        meanings.append(meaning)
+        if word not in rules or word.islower():
+            rules.put(word, meanings)
+        meanings.append("after that")
 
 
 class Wait(BroadcastProcessFunction, CheckpointedFunction):
@@ -174,12 +177,12 @@ TRANSCRIPTS = [
         stepwise_only=FIRST,
     ),
     Transcript(
-        "an object of broadcast state that the broadcast side changes in place stays changed",
+        "an object of broadcast state that the broadcast side changes in place stays changed only if it is put back",
         collect,
         [
-            Step(Input(1, ("a", "x"), ("b", "y"))),
-            Step(Input(1, ("a", "z"))),
-            Step("a", "b", "c", out=[(("a", ("x", "z")), None), (("b", ("y",)), None), (("c", ()), None)]),
+            Step(Input(1, ("a", "x"), ("B", "y"))),
+            Step(Input(1, ("a", "z"), ("B", "z"))),
+            Step("a", "B", "c", out=[(("a", ("x", "z")), None), (("B", ("y",)), None), (("c", ()), None)]),
         ],
         inputs=2,
         stepwise_only=FIRST,

@@ -142,12 +142,15 @@ class Counted:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    def __deepcopy__(self, memo: Any) -> Counted:
+        return Counted(self.name)
+
     def __reduce__(self) -> Any:
         PICKLED.append(self.name)
         return Counted, (self.name,)
 
 
-def test_rules_are_pickled_only_when_the_broadcast_side_had_them() -> None:
+def test_rules_are_pickled_only_after_a_change_by_the_broadcast_side() -> None:
     with plain(Translate()) as harness:
         harness.process_element2(("one", Counted("eins")))
         harness.snapshot()

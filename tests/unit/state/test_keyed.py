@@ -418,21 +418,46 @@ def test_keys_may_be_changed_while_they_are_gone_over(max_parallelism: int) -> N
     assert backend.count_entries() == 200
 
 
-def test_change_in_place_without_update_is_kept() -> None:
+def test_a_change_in_place_without_update_is_not_kept_cached_or_not() -> None:
     states = Operator()
     states.backend.set_key("k")
     states.value.update([1])
     states.map.put("m", [1])
     states.list.add([1])
     for number in (2, 3):
-        states.next_batch()
-        states.backend.set_key("k")
         states.value.value().append(number)
         states.map.get("m").append(number)
+        next(states.map.values()).append(number)
         states.list.get()[0].append(number)
+        assert (states.value.value(), states.map.get("m"), states.list.get()) == ([1], [1], [[1]])
+        states.next_batch()
+        states.backend.set_key("k")
+        assert (states.value.value(), states.map.get("m"), states.list.get()) == ([1], [1], [[1]])
+
+
+def test_objects_that_are_only_read_are_not_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    states = Operator()
+    states.backend.set_key("k")
+    states.value.update([1])
+    states.map.put("m", [1])
+    states.list.add([1])
     states.next_batch()
     states.backend.set_key("k")
-    assert (states.value.value(), states.map.get("m"), states.list.get()) == ([1, 2, 3], [1, 2, 3], [[1, 2, 3]])
+    assert (states.value.value(), states.map.get("m"), states.list.get()) == ([1], [1], [[1]])
+    written: list[Any] = []
+    monkeypatch.setattr(MemoryStore, "put", lambda store, row, data: written.append(row))
+    monkeypatch.setattr(MemoryStore, "put_many", lambda store, entries: written.extend(entries))
+    states.backend.write()
+    assert written == []
+
+
+def test_shared_objects_are_given_out_themselves() -> None:
+    backend = KeyedStateBackend(128, shares_objects=True)
+    backend.bind(MemoryStore(), 1)
+    backend.set_key("k")
+    held, state = [1], backend.get_value_state(Descriptor("value"))
+    state.update(held)
+    assert state.value() is held
 
 
 def test_written_but_still_cached_objects_stay_right() -> None:
@@ -443,7 +468,7 @@ def test_written_but_still_cached_objects_stay_right() -> None:
     states.list.add(1)
     states.map.put("m", 1)
     states.backend.write()
-    states.value.value().append(2)
+    states.value.update([1, 2])
     states.list.add(2)
     states.map.put("m", 2)
     assert states.list.get() == [1, 2]

@@ -153,6 +153,7 @@ class SparkJob:
             watermark_every_records=self.settings.watermark_every_records,
             is_batch_mode=self._is_batch_mode,
             staging=self._directory.staging_uri,
+            shares_objects=self.settings.object_reuse,
         )
 
     def _run(self) -> None:

@@ -33,6 +33,7 @@ class AsyncWaitOperator(StreamOperator):
         assert self.context.calls is not None, "nothing was given to run asynchronous calls with"
         self.open_function(self.function)
         self._invoke = self.function.async_invoke
+        self._own_all = self.context.own_all
         strategy = self._descriptor.async_retry_strategy
         predicate = strategy.get_retry_predicate()
         self._strategy = strategy
@@ -138,7 +139,7 @@ class AsyncWaitOperator(StreamOperator):
 
     def _checked(self, results: Any) -> list[Any]:
         if isinstance(results, list):
-            return results
+            return self._own_all(results)
         where = f"check the methods 'async_invoke' and 'timeout' of class {type(self.function).__name__!r}"
         if results is None:
             raise RuntimeError(f"The result of AsyncFunction cannot be none: {where}.")

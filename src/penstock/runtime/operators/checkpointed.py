@@ -58,7 +58,7 @@ class CheckpointedPart:
     """The part of an operator that its state without keys and its functions with an eye on checkpoints live in."""
 
     def __init__(self, operator: StreamOperator) -> None:
-        self.states = OperatorStateBackend()
+        self.states = OperatorStateBackend(shares_objects=operator.context.shares_objects)
         self._operator = operator
         self._functions: list[_RestartableFunction] = []
         self._listeners: list[Any] = []
@@ -148,7 +148,8 @@ class _RestartableFunction:
 
         def save_list() -> None:
             elements = function.snapshot_state(context.get_checkpoint_id(), context.get_checkpoint_timestamp())
-            states.list_state(self._list_name).update([] if elements is None else elements)
+            # Saved at once, and given back only after that was read again: nobody can change them meanwhile.
+            states.list_state(self._list_name).hold_all([] if elements is None else list(elements))
 
         self._guarded(save_list, "in snapshot_state()")
 

@@ -20,7 +20,7 @@ class CoMapOperator(MapOperator):
 
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Map a block of the second stream."""
-        self.output.emit(self.results(values, keys, self.function.map2), timestamps)
+        self._map_each(self.function.map2, values, timestamps, keys)
 
 
 class CoFlatMapOperator(FlatMapOperator):

@@ -78,7 +78,7 @@ class _Slice:
     def __init__(self, side: _Side) -> None:
         self.times: list[int] = []
         self.rows: list[tuple[Any, ...]] = []
-        for time, rows in side.rows.items():
+        for time, rows in side.rows.held_items():
             self.times.append(time)
             self.rows.append(rows)
         self.unmatched = set() if side.unmatched is None else set(side.unmatched.keys())
@@ -133,8 +133,8 @@ class _Side:
     def keep(self, timestamp: int, arrived: _Arrivals) -> None:
         """Add rows of the current key."""
         self.enter(timestamp // self.width)
-        held = self.rows.get(timestamp) or ()
-        self.rows.put(timestamp, (*held, *arrived.values))
+        held = self.rows.held(timestamp) or ()
+        self.rows.hold(timestamp, (*held, *arrived.values))
         if self.unmatched is not None and not arrived.has_partner and not self.unmatched.contains(timestamp):
             self.unmatched.put(timestamp, len(held))
 
@@ -153,7 +153,7 @@ class _Side:
         self.enter(timestamp // self.width)
         alone: tuple[Any, ...] = ()
         if self.unmatched is not None and self.unmatched.contains(timestamp):
-            alone = self.rows.get(timestamp)[self.unmatched.get(timestamp) :]
+            alone = self.rows.held(timestamp)[self.unmatched.get(timestamp) :]
             self.unmatched.remove(timestamp)
         self.rows.remove(timestamp)
         self._backend.set_namespace(VOID_NAMESPACE)
@@ -189,7 +189,7 @@ class IntervalJoinOperator(StreamOperator):
         self._sides = {self._left.mark: self._left, self._right.mark: self._right}
         self._delay = max((side.retention for side in self._sides.values() if side.unmatched is not None), default=0)
         self._late = self.context.metrics.counter(LATE_RECORDS)
-        self._collector = Collector(self.output)
+        self._collector = Collector(self.output, self.context.own)
         self._ctx = _Context(self._collector)
         self.open_function(self.function)
         self._process = with_collector(method_or_callable(self.function, "process_element"), 3, self._collector)
@@ -277,14 +277,15 @@ class IntervalJoinOperator(StreamOperator):
     def _emit_pairs(
         self, is_left: bool, value: Any, timestamp: int, partners: Iterator[tuple[int, tuple[Any, ...]]]
     ) -> int:
-        ctx, collector, process = self._ctx, self._collector, self._process
+        ctx, collector, process, own = self._ctx, self._collector, self._process, self.context.own
         count = 0
         for time, rows in partners:
             ctx.left, ctx.right = (timestamp, time) if is_left else (time, timestamp)
             collector.timestamp = max(timestamp, time)
             count += len(rows)
             for row in rows:
-                results = process(value, row, ctx) if is_left else process(row, value, ctx)
+                # Both stay, for other partners.
+                results = process(own(value), own(row), ctx) if is_left else process(own(row), own(value), ctx)
                 if results is not None:
                     collector.take(checked_results(results, "process_element"))
         return count

@@ -113,7 +113,7 @@ class ProcessOperator(StreamOperator):
     def open(self) -> None:
         """Open the function and see which style it has."""
         self.open_function(self.function)
-        self._collector = Collector(self.output)
+        self._collector = Collector(self.output, self.context.own)
         self._ctx = ProcessContext(self, self._collector)
         self._process = self._bound(self.method)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.common.own_copies import ATOMS
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.runtime.callables import method_or_callable
 from penstock.runtime.operators.rolling import RollingOperator
@@ -37,17 +38,23 @@ class ReduceOperator(RollingOperator):
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Reduce a block record by record."""
         assert keys is not None and self.context.backend is not None
-        set_key, reduce = self.context.backend.set_key, self._reduce
-        current, update = self._state.value, self._state.update
+        set_key, reduce, own = self.context.backend.set_key, self._reduce, self.context.own
+        held, hold = self._state.held, self._state.hold
         results: list[Any] = []
         consumed = iter(values)
         try:
             for value, key in zip(consumed, keys, strict=False):
                 set_key(key)
-                so_far = current()
+                so_far = held()
                 result = value if so_far is None else reduce(so_far, value)
-                update(result)
-                results.append(result)
+                if result.__class__ in ATOMS:
+                    hold(result)
+                    results.append(result)
+                    continue
+                # The function is given the state's own object, to change it as it likes. Another one that it returns
+                # may be its own.
+                hold(result if result is so_far or result is value else own(result))
+                results.append(own(result))
         except Exception as error:
             raise self.record_failure(error, values, consumed) from None
         if not self.context.is_batch_mode:

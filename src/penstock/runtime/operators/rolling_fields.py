@@ -54,7 +54,7 @@ class RollingFieldsOperator(RollingOperator):
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Fold a block record by record."""
         assert keys is not None and self.context.backend is not None
-        set_key, read, row = self.context.backend.set_key, self._state.value, self._row
+        set_key, read, row = self.context.backend.set_key, self._state.held, self._row
         add, empty = self.function.add, self.function.create_accumulator()
         known = KeySlots(keys)
         held: dict[Any, Any] = {}
@@ -94,7 +94,7 @@ class RollingFieldsOperator(RollingOperator):
         codes = packed(encoded(keys))
         runs = Runs.of(codes)
         distinct = objects_of(Keys(codes.parts(np.arange(codes.size)), keys.is_tuple))
-        set_key, read, empty = self.context.backend.set_key, self._state.value, self.function.create_accumulator()
+        set_key, read, empty = self.context.backend.set_key, self._state.held, self.function.create_accumulator()
         held = []
         for key in distinct:
             set_key(key)
@@ -110,10 +110,10 @@ class RollingFieldsOperator(RollingOperator):
 
     def _write(self, held: Any) -> None:
         assert self.context.backend is not None
-        set_key, update = self.context.backend.set_key, self._state.update
+        set_key, hold = self.context.backend.set_key, self._state.hold
         for key, accumulator in held:
             set_key(key)
-            update(accumulator)
+            hold(accumulator)
 
     def _row(self, key: Any, accumulator: Any) -> Row:
         leading = key if self.key_is_spread else (key,)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import compress
+from itertools import compress, repeat
 from typing import Any
 
+from penstock.common.own_copies import ATOMS, are_atoms, cannot_change
 from penstock.runtime.callables import Collector, checked_results, method_or_callable, with_collector
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
@@ -24,27 +25,23 @@ class _FunctionOperator(StreamOperator):
         """Open the user function."""
         self.open_function(self.function)
         self._call = method_or_callable(self.function, self.method)
+        self._own = self.context.own
 
     def close(self) -> None:
         """Close the user function."""
         self.close_function(self.function)
 
-    def results(self, values: list[Any], keys: list[Any] | None, call: Callable[[Any], Any]) -> list[Any]:
-        """Results of a function for each value, with the key set on keyed streams."""
-        consumed = iter(values)
-        try:
-            if keys is None or not self.is_keyed:  # a keyed edge brings keys to operators that have no use for them too
-                return [call(value) for value in consumed]
-            return list(self._keyed_results(consumed, keys, call))
-        except Exception as error:
-            raise self.record_failure(error, values, consumed) from None
-
-    def _keyed_results(self, values: Iterator[Any], keys: list[Any], call: Callable[[Any], Any]) -> Iterator[Any]:
+    def records(self, consumed: Iterator[Any], keys: list[Any] | None) -> Iterator[Any]:
+        """The same values; on keyed streams each is given when its key is the current one."""
+        if keys is None or not self.is_keyed:  # a keyed edge brings keys to operators that have no use for them too
+            return consumed
         assert self.context.backend is not None
-        set_key = self.context.backend.set_key
-        for value, key in zip(values, keys, strict=False):
+        return self._keyed_records(consumed, keys, self.context.backend.set_key)
+
+    def _keyed_records(self, consumed: Iterator[Any], keys: list[Any], set_key: Callable[[Any], None]) -> Iterator[Any]:
+        for value, key in zip(consumed, keys, strict=False):
             set_key(key)
-            yield call(value)
+            yield value
 
 
 class MapOperator(_FunctionOperator):
@@ -54,7 +51,23 @@ class MapOperator(_FunctionOperator):
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Map a block."""
-        self.output.emit(self.results(values, keys, self._call), timestamps)
+        self._map_each(self._call, values, timestamps, keys)
+
+    def _map_each(
+        self, call: Callable[[Any], Any], values: list[Any], timestamps: Timestamps, keys: list[Any] | None
+    ) -> None:
+        own, consumed = self._own, iter(values)
+        try:
+            results = [
+                result
+                if (kind := (result := call(value)).__class__) in ATOMS
+                or (kind is tuple and are_atoms(map(type, result)))
+                else own(result)  # at once, for the function may change it when it is called again
+                for value in self.records(consumed, keys)
+            ]
+        except Exception as error:
+            raise self.record_failure(error, values, consumed) from None
+        self.output.emit(results, timestamps)
 
 
 class FilterOperator(_FunctionOperator):
@@ -64,8 +77,21 @@ class FilterOperator(_FunctionOperator):
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Filter a block."""
-        chosen = self.results(values, keys, self._call)
-        kept = list(compress(values, chosen))
+        call, own, consumed = self._call, self._own, iter(values)
+        kept: list[Any] = []
+        try:
+            if self.context.shares_objects or cannot_change(values):
+                chosen = [call(value) for value in self.records(consumed, keys)]
+                kept = list(compress(values, chosen))
+            else:
+                chosen = []
+                for value in self.records(consumed, keys):
+                    is_chosen = call(value)
+                    chosen.append(is_chosen)
+                    if is_chosen:
+                        kept.append(own(value))
+        except Exception as error:
+            raise self.record_failure(error, values, consumed) from None
         self.output.emit(kept, None if timestamps is None else list(compress(timestamps, chosen)))
 
 
@@ -77,7 +103,7 @@ class FlatMapOperator(_FunctionOperator):
     def open(self) -> None:
         """Open the function and see which of the three styles it has."""
         super().open()
-        self._collector = Collector(self.output)
+        self._collector = Collector(self.output, self.context.own)
         self._call = with_collector(self._call, 1, self._collector)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -93,18 +119,14 @@ class FlatMapOperator(_FunctionOperator):
         keys: list[Any] | None,
     ) -> None:
         collector = self._collector
-        stamps: Iterable[int | None] = timestamps if timestamps is not None else [None] * len(values)
-        stamp = iter(stamps)
-
-        def expand(value: Any) -> None:
-            collector.timestamp = next(stamp)
-            results = call(value)
-            if results is not None:
-                collector.take(checked_results(results, method))
-
+        consumed = iter(values)
         try:
-            self.results(values, keys, expand)
-        except Exception:
+            for value, timestamp in zip(self.records(consumed, keys), timestamps or repeat(None), strict=False):
+                collector.timestamp = timestamp
+                results = call(value)
+                if results is not None:
+                    collector.take(checked_results(results, method))
+        except Exception as error:
             collector.discard()
-            raise
+            raise self.record_failure(error, values, consumed) from None
         collector.flush()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
+from penstock.common.own_copies import own_copy
 from penstock.common.serializer import TypeSerializer
 from penstock.datastream.functions import RuntimeContext, WindowFunction
 from penstock.datastream.join_functions import FlatJoinFunction
@@ -169,7 +170,7 @@ class FlatJoinEvaluation(CoGroupEvaluation):
         """Yield the results for all pairs."""
         for left in first:
             for right in second:
-                yield from self.called(left, right)
+                yield from self.called(own_copy(left), own_copy(right))  # each is in other pairs too
 
 
 class JoinEvaluation(FlatJoinEvaluation):

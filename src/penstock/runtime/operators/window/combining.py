@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
+from penstock.common.own_copies import itself, own_copy
 from penstock.datastream.functions import AggregateFunction
 from penstock.errors import StateError
 from penstock.runtime.callables import method_or_callable
 from penstock.runtime.operators.window.partials import Partial
-from penstock.state.values import dump_value, is_frozen, load_value
-
-_LABEL = "window contents"
-
-
-def own_copy(value: Any) -> Any:
-    """The value, or a copy if it could be changed in place."""
-    return value if is_frozen(value) else load_value(dump_value(value, _LABEL), _LABEL)
-
-
-def own_copies(values: list[Any]) -> list[Any]:
-    """The values, or copies of them all if one could be changed in place."""
-    return values if all(map(is_frozen, values)) else list(load_value(dump_value(values, _LABEL), _LABEL))
 
 
 class Combiner(Protocol):
@@ -40,22 +28,23 @@ class Combiner(Protocol):
 class Reducer:
     """A reduce function: accumulator and result are like the records.
 
-    Where a record goes to several windows (`copies_first`), each gets a copy to begin with: the function may change it.
+    Where a record goes to several windows (`copies`), each gets its own: the function may change or keep it.
     """
 
-    def __init__(self, function: Any, copies_first: bool) -> None:
+    def __init__(self, function: Any, copies: bool) -> None:
         self.merge: Callable[[Any, Any], Any] = method_or_callable(function, "reduce")
-        self._copies_first = copies_first
+        self._own = own_copy if copies else itself
 
     def fold(self, accumulator: Any, values: Iterator[Any]) -> Any:
         """Reduce values in their order."""
-        reduce = self.merge
+        reduce, own, begun = self.merge, self._own, accumulator
         for value in values:
-            if accumulator is not None:
-                accumulator = reduce(accumulator, value)
+            if accumulator is None:
+                accumulator = begun = own(value)
             else:
-                accumulator = own_copy(value) if self._copies_first else value
-        return accumulator
+                accumulator = reduce(accumulator, own(value))
+        # Anything but what the function was given may be the function's own.
+        return accumulator if accumulator is begun else own_copy(accumulator)
 
     def result(self, accumulator: Any) -> Any:
         """The accumulator."""
@@ -63,19 +52,21 @@ class Reducer:
 
 
 class Aggregator:
-    """An aggregate function."""
+    """An aggregate function; where a record goes to several windows (`copies`), each gets its own."""
 
-    def __init__(self, function: AggregateFunction) -> None:
+    def __init__(self, function: AggregateFunction, copies: bool) -> None:
         self._function = function
+        self._own = own_copy if copies else itself
         self.result: Callable[[Any], Any] = function.get_result
 
     def fold(self, accumulator: Any, values: Iterator[Any]) -> Any:
         """Add values in their order."""
-        add = self._function.add
+        add, own = self._function.add, self._own
         if accumulator is None:
-            accumulator = self._function.create_accumulator()
+            # The function may give out one object again and again.
+            accumulator = own_copy(self._function.create_accumulator())
         for value in values:
-            accumulator = add(value, accumulator)
+            accumulator = add(own(value), accumulator)
         if accumulator is None and self._function.create_accumulator() is not None:
             raise StateError(f"{type(self._function).__name__}.add() must return the accumulator, it returned None.")
         return accumulator
@@ -124,7 +115,8 @@ def combiner_of(function: Any, *, takes_partials: bool, is_shared: bool) -> Comb
 
     Shared are values that are folded more than once.
     """
-    inner: Combiner = Aggregator(function) if isinstance(function, AggregateFunction) else Reducer(function, is_shared)
+    kind: Callable[..., Combiner] = Aggregator if isinstance(function, AggregateFunction) else Reducer
+    inner = kind(function, is_shared)
     return PartialCombiner(inner, is_shared) if takes_partials else inner
 
 

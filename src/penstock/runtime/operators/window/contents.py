@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Protocol
 
+from penstock.common.own_copies import ATOMS, own_copies, own_copy
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import Evictor, TimestampedValue
-from penstock.runtime.operators.window.combining import Combiner, merge_all, own_copies, own_copy
+from penstock.runtime.operators.window.combining import Combiner, merge_all
 from penstock.state.keyed import KeyedStateBackend
 
 STATE_NAME = "_window_contents"
@@ -47,7 +48,8 @@ class Contents(Protocol):
 class ElementContents:
     """All elements, in the order they came.
 
-    Where other windows hold the same objects (`is_shared`), the function is shown copies: it may change them.
+    Where other windows hold the same objects (`is_shared`), or the window stays, the function is shown copies: it may
+    change them.
     """
 
     def __init__(self, backend: KeyedStateBackend, evaluate: Evaluate, is_shared: bool) -> None:
@@ -59,31 +61,29 @@ class ElementContents:
 
     def add(self, value: Any, timestamp: int | None) -> None:
         """Append an element."""
-        self._state.add(value)
+        self._state.hold(value)
 
     def fold(self, values: Iterator[Any]) -> bool:
         """Append elements, without reading those that are there."""
-        self._state.add_all(values)
+        self._state.hold_all(values)
         return True
 
     def get(self) -> list[Any] | None:
         """The elements."""
-        return self._state.get() or None
+        return self._state.held() or None
 
     def show(self, held: Any, window: Any, stays: bool) -> None:
         """Evaluate the elements."""
-        self._evaluate(window, own_copies(held) if self._is_shared else held)
+        self._evaluate(window, own_copies(held) if self._is_shared or stays else held)
 
     def merge(self, target: bytes, sources: list[bytes]) -> None:
         """Append the elements of the sources to those of the target."""
         taken: list[Any] = []
         for source in sources:
             self._backend.set_namespace(source)
-            taken += self._state.get()
-            self._state.clear()
+            taken += self._state.take()
         self._backend.set_namespace(target)
-        if taken:
-            self._state.add_all(taken)
+        self._state.merge_taken(taken)
 
 
 class EvictedContents(ElementContents):
@@ -105,7 +105,7 @@ class EvictedContents(ElementContents):
 
     def add(self, value: Any, timestamp: int | None) -> None:
         """Append an element."""
-        self._state.add((value, timestamp))
+        self._state.hold((value, timestamp))
 
     def show(self, held: Any, window: Any, stays: bool) -> None:
         """Evict, evaluate what is left even if that is nothing, evict again and keep the rest."""
@@ -113,11 +113,11 @@ class EvictedContents(ElementContents):
         self._evictor.evict_before(elements, len(elements), window, self._context)
         self._evaluate(window, self._combined([element.value for element in elements]))
         self._evictor.evict_after(elements, len(elements), window, self._context)
-        self._state.update([(element.value, element.timestamp) for element in elements])
+        self._state.replace([(element.value, element.timestamp) for element in elements])
 
     def _combined(self, values: list[Any]) -> list[Any]:
         if self._combiner is None:
-            return own_copies(values) if self._is_shared else values
+            return own_copies(values)  # those that are not evicted stay
         accumulator = self._combiner.fold(None, iter(values))
         # Nothing was left to reduce. Flink would hand over a null here, which no function expects.
         return [] if accumulator is None else [self._combiner.result(accumulator)]
@@ -131,32 +131,35 @@ class AccumulatorContents:
         self._evaluate = evaluate
         self._combiner = combiner
         self._state = backend.get_value_state(ValueStateDescriptor(STATE_NAME, None))
-        self.get = self._state.value
+        self.get = self._state.held
         self.clear = self._state.clear
 
     def add(self, value: Any, timestamp: int | None) -> None:
         """Add a record to the accumulator."""
-        self._state.update(self._combiner.fold(self._state.value(), iter((value,))))
+        self._state.hold(self._combiner.fold(self._state.held(), iter((value,))))
 
     def fold(self, values: Iterator[Any]) -> bool:
         """Add records to the accumulator."""
-        held = self._state.value()
-        self._state.update(self._combiner.fold(held, values))
+        held = self._state.held()
+        self._state.hold(self._combiner.fold(held, values))
         return held is None
 
     def show(self, held: Any, window: Any, stays: bool) -> None:
         """Evaluate the result; where the accumulator stays, what leaves must not change with it."""
         result = self._combiner.result(held)
-        self._evaluate(window, [own_copy(result) if stays else result])
+        if stays and held.__class__ not in ATOMS:
+            self._state.hold(held)  # the function may have changed it, and finds it so the next time
+            result = own_copy(result)
+        self._evaluate(window, [result])
 
     def merge(self, target: bytes, sources: list[bytes]) -> None:
         """Merge the accumulators of the sources into that of the target."""
         taken = []
         for source in sources:
             self._backend.set_namespace(source)
-            taken.append(self._state.value())
+            taken.append(self._state.held())
             self._state.clear()
         self._backend.set_namespace(target)
-        merged = merge_all(self._combiner, self._state.value(), taken)
+        merged = merge_all(self._combiner, self._state.held(), taken)
         if merged is not None:
-            self._state.update(merged)
+            self._state.hold(merged)

@@ -6,16 +6,16 @@ Owns grouping, ownership of what is folded and when a group must leave; windows 
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from penstock.common.column_block import ColumnSelector
 from penstock.common.constants import MIN_WATERMARK
+from penstock.common.own_copies import ATOMS, own_copy
 from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.functions import AggregateFunction
 from penstock.datastream.window import (
@@ -24,7 +24,6 @@ from penstock.datastream.window import (
     TumblingEventTimeWindows,
 )
 from penstock.errors import KeyEncodingError
-from penstock.runtime import rows
 from penstock.runtime.callables import method_or_callable
 from penstock.runtime.columns import ColumnBlock, KeyFields, Stamps
 from penstock.runtime.failure import current_record
@@ -33,7 +32,6 @@ from penstock.runtime.operators.window.field_panes import PaneColumns
 from penstock.runtime.operators.window.partials import Partial
 from penstock.runtime.rows import Timestamps
 from penstock.state.keys import encode_key
-from penstock.state.values import is_frozen
 
 GROUP_LIMIT = 100_000
 TRIAL_RECORDS = 20_000
@@ -143,6 +141,8 @@ class LocalWindowAggregation(StreamOperator):
         self._panes: dict[int, dict[Hashable, _Group]] = {}
         self._waiting = self._columns_of_fields()
         self._batches_alone = 0
+        is_reduce = not isinstance(self.combine, AggregateFunction)
+        self._settles = is_reduce and not self.is_pure and not self.context.shares_objects
 
     def _columns_of_fields(self) -> PaneColumns | None:
         """Where columns wait, if what is to be folded and by which key is known without asking a function."""
@@ -179,7 +179,7 @@ class LocalWindowAggregation(StreamOperator):
             self.output.emit(values, timestamps)
             return
         before = self._groups
-        self._fold_block(self._owned(values), timestamps, self._selected(values))
+        self._fold_block(values, timestamps, self._selected(values))
         self._judge(len(values), self._groups - before)
         if self._groups > GROUP_LIMIT:
             self._send_all()
@@ -218,7 +218,7 @@ class LocalWindowAggregation(StreamOperator):
 
     def _fold_block(self, values: list[Any], timestamps: Any, keys: list[Any]) -> None:
         width, offset, open_from = self.grid.width, self.grid.offset, self._open_from
-        first, fold, panes = self._first, self._fold, self._panes
+        first, fold, panes, settles = self._first, self._fold, self._panes, self._settles
         late: list[Any] = []
         late_at: list[int] = []
         start = stop = open_from
@@ -241,7 +241,10 @@ class LocalWindowAggregation(StreamOperator):
                     self._groups += 1
                 else:
                     held = group[0]  # None if the function returned that: as for windows, then nothing is held
-                    group[0] = first(value) if held is None else fold(held, value)
+                    made = first(value) if held is None else fold(held, value)
+                    if settles and made is not held and made.__class__ not in ATOMS:
+                        made = own_copy(made)  # it may be the function's own
+                    group[0] = made
                     group[1] += 1
         except Exception as error:
             raise self.record_failure(error, values, consumed) from None
@@ -339,16 +342,6 @@ class LocalWindowAggregation(StreamOperator):
         except KeyEncodingError as error:
             raise self.failure(error, "encoding the key", value) from None
 
-    def _owned(self, values: list[Any]) -> list[Any]:
-        """The records, or copies where the function could change objects that others in this process hold too."""
-        if self.is_pure or _are_frozen(values):
-            return values
-        try:
-            return list(pickle.loads(rows.dumps(values)))
-        except Exception as error:
-            record = next((value for value in values if not rows.can_travel(value)), None)
-            raise self.failure(error, "copying a record, which must be possible to pickle", record) from None
-
 
 def _itself(value: Any) -> Any:
     return value
@@ -357,13 +350,3 @@ def _itself(value: Any) -> Any:
 def _begun(group_and_start: tuple[_Group, int]) -> int:
     number: int = group_and_start[0][3]
     return number
-
-
-def _are_frozen(values: list[Any]) -> bool:
-    """Whether records certainly cannot be changed in place, for a whole block: one check for each type in it."""
-    by_type = dict(zip(map(type, values), values, strict=True))
-    if by_type.keys() == {tuple}:
-        fields = list(chain.from_iterable(values))
-        by_type = dict(zip(map(type, fields), fields, strict=True))
-    # A tuple may be frozen or not by what is in it, whatever another one of its type is.
-    return by_type.keys().isdisjoint((tuple, frozenset)) and all(map(is_frozen, by_type.values()))

@@ -39,14 +39,14 @@ class MergingWindows(Windows):
 
     def load(self) -> dict[bytes, bytes]:
         """The windows of the current key, in time order for time windows; the namespace must be void."""
-        self._held = self._state.value() or ()
+        self._held = self._state.held() or ()
         return dict(self._held)
 
     def save(self, known: dict[bytes, bytes]) -> None:
         """Keep the windows of the current key, as changed since `load`; the namespace must be void."""
         held = tuple(sorted(known.items()))
         if held != self._held:
-            self._state.update(held or None)
+            self._state.hold(held or None)
 
     def _enter(self, window: Any) -> bytes | None:
         if self._known is None:

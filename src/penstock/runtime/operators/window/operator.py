@@ -73,7 +73,7 @@ class WindowOperator(TimedOperator):
         self._runtime_context = WindowRuntimeContext(self.context)
         for function in self._functions():
             self.open_function(function)
-        self._collector = Collector(self.output)
+        self._collector = Collector(self.output, self.context.own)
         self._late = self.context.metrics.counter(LATE_RECORDS)
         self._is_event_time = spec.assigner.is_event_time()
         self._connect()

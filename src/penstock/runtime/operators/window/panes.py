@@ -13,13 +13,14 @@ from functools import reduce
 from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.common.own_copies import own_copies
 from penstock.datastream.commutativity import Order
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import TimeWindow
 from penstock.errors import KeyEncodingError
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.window.codec import codec_of
-from penstock.runtime.operators.window.combining import Combiner, can_merge, own_copies
+from penstock.runtime.operators.window.combining import Combiner, can_merge
 from penstock.runtime.operators.window.evaluation import Evaluator, clears_windows
 from penstock.runtime.operators.window.grouping import KeySlots
 from penstock.runtime.operators.window.shapes import fires_once_at_the_end, is_overlapping
@@ -154,11 +155,11 @@ class Panes:
             self._to_bytes(TimeWindow(end - size, end))
 
     def _take_key(self, group: Any) -> None:
-        held = self._state.value() or [None, {}]
+        held = self._state.held() or [None, {}]
         for pane, records in group.items():
             self._fold(held, pane, records)
         self._look_at(held, min(map(self._times.first, group)))
-        self._state.update(held)
+        self._state.hold(held)
 
     def _fold(self, held: _Held, pane: int, records: list[Any]) -> None:
         consumed = iter(records)
@@ -179,19 +180,19 @@ class Panes:
         last = times.last(pane)
         if times.cleanup(last) <= watermark:
             return False
-        held = self._state.value() or [None, {}]
+        held = self._state.held() or [None, {}]
         held[1][pane] = self._combiner.fold(held[1].get(pane), iter((value,)))
         for end in range(last, times.first(pane) - 1, -times.slide):
             if times.cleanup(end) > watermark >= end:
                 self._fire(held[1], end)
         following = times.next(pane, watermark)
         self._look_at(held, times.cleanup(last) if following is None else following)
-        self._state.update(held)
+        self._state.hold(held)
         return True
 
     def timer(self, domain: int, timestamp: int, namespace: bytes) -> None:
         """Fire the window that ends, and drop the panes that no window needs any more."""
-        held = self._state.value()
+        held = self._state.held()
         if held is None:
             return
         times, panes = self._times, held[1]
@@ -205,7 +206,7 @@ class Panes:
             return
         held[0] = None
         self._look_at(held, self._next_look(panes, timestamp))
-        self._state.update(held)
+        self._state.hold(held)
 
     def _next_look(self, panes: dict[int, Any], timestamp: int) -> int:
         """When the next window that is not empty ends; if none is to come, when the last pane can go."""
