@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Row, Types
+from penstock.common.time import Instant
 from penstock.connectors.jdbc_databases import database_of, transaction
 from penstock.connectors.jdbc_sink import COMMITS_TABLE, ensure_commits_table
 from penstock.connectors.sink import DeliveryGuarantee, SinkContext
@@ -187,6 +188,42 @@ def test_a_wrong_statement_is_refused_before_the_start(postgres: LocalPostgres, 
     environment.from_collection([(1, "a")]).sink_to(JdbcSink.sink(sql, PAIR, options(postgres)))
     with pytest.raises(SinkError, match=text):
         environment.execute()
+
+
+@pytest.mark.parametrize(
+    ("column", "type_info"),
+    [
+        ("INT", Types.DOUBLE()),
+        ("BIGINT", Types.BIG_DEC()),
+        ("REAL", Types.DOUBLE()),
+        ("REAL", Types.INT()),
+        ("DOUBLE PRECISION", Types.LONG()),
+        ("DATE", Types.SQL_TIMESTAMP()),
+        ("TIMESTAMP", Types.INSTANT()),
+    ],
+)
+def test_a_column_that_would_change_values_is_refused_before_the_start(
+    postgres: LocalPostgres, table: str, column: str, type_info: Any
+) -> None:
+    """PostgreSQL rounds 2.5 to 2 and cuts a timestamp to its day, by its rules of assignment."""
+    postgres.run(f"CREATE TABLE {table} (a {column})")
+    row_type = Types.ROW_NAMED(["price"], [type_info])
+    environment = StreamExecutionEnvironment.in_process()
+    environment.from_collection([Row(None)]).sink_to(
+        JdbcSink.sink(f"INSERT INTO {table} VALUES (?)", row_type, options(postgres))
+    )
+    with pytest.raises(SinkError, match=f"'price' is declared as {type_info!r}"):
+        environment.execute()
+
+
+def test_instants_and_singles_keep_their_value(postgres: LocalPostgres, table: str) -> None:
+    postgres.run(f"CREATE TABLE {table} (a TIMESTAMPTZ, b REAL, c NUMERIC)")
+    row_type = Types.ROW_NAMED(["a", "b", "c"], [Types.INSTANT(), Types.FLOAT(), Types.BIG_INT()])
+    sink = JdbcSink.sink(f"INSERT INTO {table} VALUES (?, ?, ?)", row_type, options(postgres))
+    sink.validate("sink")
+    write(sink, Row(Instant.of_epoch_milli(5), 1.1, 2**70))
+    ((at, single, number),) = postgres.run(f"SELECT a, b::float8, c FROM {table}")
+    assert (Instant.of_datetime(at), single, number) == (Instant.of_epoch_milli(5), Types.FLOAT().coerce(1.1), 2**70)
 
 
 def test_a_server_that_does_not_answer_is_named(postgres: LocalPostgres) -> None:

@@ -185,8 +185,8 @@ class _TextEncoder(ByteEncoder):
 class JsonFormat(FileFormat):
     """One JSON object a line; records without field names become what they are: a list, a string, a number.
 
-    With `type_info` every record has its fields, and a value that is not of its type fails the job. Times are ISO 8601 texts, bytes base64, decimals texts; NaN and infinities are quoted, as Jackson does and
-    Spark reads.
+    With `type_info` every record has its fields, and a value that is not of its type fails the job. Times are ISO 8601
+    texts, bytes base64, decimals texts; NaN and infinities are quoted, as Jackson does and Spark reads.
     """
 
     type_info: Any = None
@@ -375,9 +375,8 @@ class DeclaredFields:
     def columns(self, values: list[Any]) -> list[list[Any]]:
         """The values of each field; raises SinkError for one that is not of its type."""
         found = in_order(self._sink_name, to_columns(values, self.names), self.names, len(values))
-        return [
-            self._exact(name, kind, column) for name, kind, column in zip(self.names, self._kinds, found, strict=True)
-        ]
+        fields = zip(self.names, self._kinds, found, strict=True)
+        return [self._exact(name, kind, column) for name, kind, column in fields]
 
     def _exact(self, name: str, kind: pa.DataType | None, column: list[Any]) -> list[Any]:
         try:

@@ -21,6 +21,7 @@ from datetime import time as time_of_day
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from penstock.common.time import Instant
 from penstock.connectors.jdbc_sql import Statement
 from penstock.connectors.jdbc_urls import Settings, postgres_settings, split_url
 from penstock.errors import ConfigurationError, SinkError
@@ -61,8 +62,11 @@ class Database(ABC):
         """A statement as the driver wants it."""
 
     @abstractmethod
-    def check(self, cursor: Any, statement: Statement) -> None:
-        """Let the database say whether it understands a statement, without running it."""
+    def check(self, cursor: Any, statement: Statement) -> list[str]:
+        """Let the database say whether it understands a statement, without running it, and the types of its parameters.
+
+        An empty list if values are stored as they are, whatever the type of the column.
+        """
 
     @abstractmethod
     def may_pass(self, error: Exception) -> bool:
@@ -99,9 +103,15 @@ class PostgresDatabase(Database):
         """The style "format"."""
         return statement.with_percent_signs()
 
-    def check(self, cursor: Any, statement: Statement) -> None:
+    def check(self, cursor: Any, statement: Statement) -> list[str]:
         """Preparing finds tables and columns and compares types; it is undone with the transaction."""
         cursor.execute(f"PREPARE penstock_check AS {statement.with_numbers()}".encode())
+        cursor.execute("SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'penstock_check'")
+        return list(cursor.fetchone()[0])
+
+    def parameters(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Datetimes for points in time."""
+        return tuple(map(_datetime_of, values)) if Instant in map(type, values) else values
 
     def may_pass(self, error: Exception) -> bool:
         """Deadlocks, shutdowns, lost connections and full disks are operational errors; wrong SQL and data are not."""
@@ -130,9 +140,10 @@ class SqliteDatabase(Database):
         """The style "qmark"."""
         return statement.with_question_marks()
 
-    def check(self, cursor: Any, statement: Statement) -> None:
+    def check(self, cursor: Any, statement: Statement) -> list[str]:
         """Explaining compiles the statement."""
         cursor.execute(f"EXPLAIN {statement.with_question_marks()}", (None,) * statement.parameters)
+        return []
 
     def may_pass(self, error: Exception) -> bool:
         """Somebody else has the file."""
@@ -149,7 +160,16 @@ class SqliteDatabase(Database):
         connection.close()
 
 
+def _datetime_of(value: Any) -> Any:
+    if not isinstance(value, Instant):
+        return value
+    if value.nanos % 1000:
+        raise OverflowError(f"{value!r} has nanoseconds, and a database microseconds")
+    return value.to_datetime()
+
+
 def _sqlite_value(value: Any) -> Any:
+    value = _datetime_of(value)
     if isinstance(value, datetime):
         return value.isoformat(" ")
     if isinstance(value, (date, time_of_day)):

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from penstock.common.composite_types import RowTypeInfo, TupleTypeInfo
-from penstock.common.typeinfo import TypeInformation
+from penstock.common.typeinfo import TypeInformation, Types
 from penstock.connectors.jdbc_databases import Database, complaint, in_transaction, transaction
 from penstock.connectors.jdbc_sql import Statement
 from penstock.connectors.sink import Committer, DeliveryGuarantee, RecordError, SinkContext, SinkWriter
@@ -38,6 +38,20 @@ _WRITE = Statement.parse(f"UPDATE {COMMITS_TABLE} SET marker = ? {_OWNER}")
 _UNFIT = (OverflowError, UnicodeEncodeError)  # what drivers say of numbers and texts that they cannot send at all
 
 Rows = list[tuple[Any, ...]]
+
+_WHOLE_COLUMNS = ("smallint", "integer", "bigint")
+_TIMES = ("date", "time without time zone", "time with time zone")
+# Columns, as PostgreSQL calls them, that round or cut values of a type. What they refuse themselves is not here.
+_CHANGED_BY: dict[TypeInformation, tuple[str, ...]] = {
+    Types.INT(): ("real",),
+    Types.LONG(): ("real", "double precision"),
+    Types.BIG_INT(): ("real", "double precision"),
+    Types.FLOAT(): _WHOLE_COLUMNS,
+    Types.DOUBLE(): (*_WHOLE_COLUMNS, "real"),
+    Types.BIG_DEC(): (*_WHOLE_COLUMNS, "real", "double precision"),
+    Types.SQL_TIMESTAMP(): _TIMES,
+    Types.INSTANT(): (*_TIMES, "timestamp without time zone"),
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +83,7 @@ class JdbcSink(StagedSink):
         self.database = database
         self.execution = execution
         self.guarantee = guarantee
-        fields = len(type_info.get_field_types()) if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)) else 1
+        fields = len(_fields_of(type_info))
         if fields != self.statement.parameters:
             raise ConfigurationError(
                 f"JdbcSink: the statement has {self.statement.parameters} parameters ('?'), but {type_info!r} has "
@@ -84,16 +98,29 @@ class JdbcSink(StagedSink):
     def validate(self, name: str) -> None:
         """Connect, let the database read the statement, and make the table of markers."""
         who, database = f"JDBC sink {name!r}", self.database
+        columns: list[str] = []
         try:
             with transaction(database) as cursor:
-                database.check(cursor, self.statement)
+                columns = database.check(cursor, self.statement)
                 raise _Undo
         except _Undo:
             pass
         except database.library.Error as error:
             raise complaint(who, "use its statement on", database, error) from error
+        self._check_columns(who, columns)
         if self.is_staged:
             ensure_commits_table(database, who)
+
+    def _check_columns(self, who: str, columns: list[str]) -> None:
+        """The database converts without a word; a type that says something else than the column is refused."""
+        fields = _fields_of(self.type_info)
+        for (name, declared), column in zip(fields, columns, strict=False):
+            if column in _CHANGED_BY.get(declared, ()):
+                raise SinkError(
+                    f"{who}: the field {name!r} is declared as {declared!r}, and its column is {column}, which would "
+                    "change values without a word. Declare the type of the column and map the values to it, or change "
+                    "the column."
+                )
 
     def create_encoder(self, context: SinkContext) -> RecordEncoder:
         """Make the encoder of a subtask."""
@@ -113,6 +140,16 @@ class JdbcSink(StagedSink):
     def create_committer(self) -> Committer | None:
         """Make the committer of what was staged."""
         return super().create_committer() if self.is_staged else None
+
+
+def _fields_of(type_info: TypeInformation) -> list[tuple[str, TypeInformation]]:
+    if not isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
+        return [("value", type_info)]
+    types = type_info.get_field_types()
+    names = (
+        type_info.get_field_names() if isinstance(type_info, RowTypeInfo) else [f"f{at}" for at in range(len(types))]
+    )
+    return list(zip(names, types, strict=True))
 
 
 class _Undo(Exception):

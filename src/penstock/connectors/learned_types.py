@@ -41,10 +41,8 @@ def learned_type(known: pa.DataType, column: list[Any]) -> pa.DataType:
     """The type of a column that has been `known` so far (`pa.null()` at first) and has these values now."""
     kinds = set(map(type, column))
     kinds.discard(_NONE)
-    if len(kinds) == 1 and (leaf := _LEAVES.get(next(iter(kinds)))) is not None:
-        found = leaf
-    else:
-        found = _type_of_all(column)
+    leaf = _LEAVES.get(next(iter(kinds))) if len(kinds) == 1 else None
+    found = _type_of_all(column) if leaf is None else leaf
     try:
         return settled(known, found)
     except Misfit:

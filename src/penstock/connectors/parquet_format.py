@@ -121,9 +121,9 @@ class _ParquetEncoder(BlockEncoder):
             )
         learned = "still unknown" if pa.types.is_null(field.type) else field.type
         return SinkError(
-            f"Sink {self._sink_name!r} cannot write the field {field.name!r} with the value {value}: {misfit}. The type "
-            f"of the column, {learned}, was learned from the first records. Declare the types: FileSink.parquet(path, "
-            "Types.ROW_NAMED([...], [...]))."
+            f"Sink {self._sink_name!r} cannot write the field {field.name!r} with the value {value}: {misfit}. The "
+            f"type of the column, {learned}, was learned from the first records. Declare the types: "
+            "FileSink.parquet(path, Types.ROW_NAMED([...], [...]))."
         )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, Row, Types
+from penstock.common.time import Instant
 from penstock.connectors import jdbc_databases
 from penstock.connectors.jdbc_databases import Database, database_of, transaction
 from penstock.connectors.jdbc_sink import COMMITS_TABLE, ensure_commits_table
@@ -119,6 +120,43 @@ def test_a_record_of_another_type_is_named(path: Path, record: Any) -> None:
     with pytest.raises(RecordError) as caught:
         writer.write([(1, "a"), record], None, 0)
     assert caught.value.record == record
+
+
+@pytest.mark.parametrize(
+    ("type_info", "value"),
+    [
+        (Types.INT(), 2**31),
+        (Types.LONG(), 2**63),
+        (Types.LONG(), 2.5),
+        (Types.SHORT(), 2**15),
+        (Types.BYTE(), -129),
+        (Types.FLOAT(), 1e300),
+        (Types.SQL_DATE(), datetime(2024, 1, 2, 3)),
+        (Types.LIST(Types.INT()), [2**31]),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_and_not_changed(path: Path, type_info: Any, value: Any) -> None:
+    row_type = Types.ROW_NAMED(["id", "name"], [type_info, Types.STRING()])
+    environment = StreamExecutionEnvironment.in_process()
+    environment.from_collection([(None, "good"), (value, "bad")]).sink_to(
+        JdbcSink.sink(INSERT, row_type, options(path))
+    ).name("shop")
+    with pytest.raises(JobFailedError, match=r"(?s)field 'id'.*Sink: shop.*record: ") as failed:
+        environment.execute()
+    assert repr(value)[:8] in str(failed.value)
+    assert run(path, "SELECT * FROM pairs") == []
+
+
+def test_instants_are_written_as_texts(path: Path) -> None:
+    row_type = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.INSTANT()])
+    writer = writer_of(JdbcSink.sink(INSERT, row_type, options(path)))
+    writer.write([(1, Instant.of_epoch_milli(5))], None, 0)
+    writer.prepare_commit(0, False)
+    assert run(path, "SELECT name FROM pairs") == [("1970-01-01 00:00:00.005000+00:00",)]
+    writer.begin(1, "a", None)
+    writer.write([(1, Instant(0, 1))], None, 0)
+    with pytest.raises(SinkError, match="nanoseconds"):
+        writer.prepare_commit(0, False)
 
 
 def test_a_row_that_the_database_refuses_is_named_and_its_batch_undone(path: Path) -> None:

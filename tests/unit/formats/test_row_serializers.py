@@ -201,3 +201,28 @@ def test_what_cannot_work_is_refused(what: str) -> None:
     make, words = REFUSED[what]
     with pytest.raises(ConfigurationError, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    ("value", "value_type", "words"),
+    [
+        (2**31, Types.INT(), "'f0': expected INT, got 2147483648"),
+        (128, Types.BYTE(), "'f0': expected BYTE, got 128"),
+        (-(2**63) - 1, Types.LONG(), "'f0': expected LONG"),
+        (2.5, Types.LONG(), "'f0': expected LONG, got 2.5"),
+        (1e300, Types.FLOAT(), "'f0': expected FLOAT, got 1e"),
+        (datetime.datetime(2024, 2, 29, 12), Types.SQL_DATE(), "'f0': expected SQL_DATE"),
+        (Instant(1, 1), Types.INSTANT(), "'f0': .*nanoseconds"),
+        ([1, 2**31], Types.LIST(Types.INT()), "'f0': expected LIST"),
+        (float("nan"), Types.DOUBLE(), "'f0': nan has no form in JSON"),
+        ("\ud800", Types.STRING(), "'f0': .*no form in JSON"),
+    ],
+)
+def test_json_changes_no_value(value: Any, value_type: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        json_text(Row(value), value_type)
+
+
+def test_a_single_is_written_with_its_own_digits() -> None:
+    """As Java does; 1.1 of 32 bits is 1.100000023841858 of 64."""
+    assert json_text(Row(1.1), Types.FLOAT()) == '{"f0":1.1}'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from penstock.common.composite_types import RowTypeInfo
@@ -50,7 +51,21 @@ class JsonRowSerializationSchema(SerializationSchema):
             write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
             self._ready = plain_converter(self._row_type), write
         convert, write = self._ready
-        return write(convert(value)).encode()  # type: ignore[no-any-return]
+        record = convert(value)
+        try:
+            return write(record).encode()  # type: ignore[no-any-return]
+        except ValueError:
+            raise _without_json(record, write) from None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_ready": None}
+
+
+def _without_json(record: dict[str, Any], write: Callable[[Any], str]) -> ValueError:
+    """What is wrong with a record of which a field, such as NaN or half a character, has no text in JSON."""
+    for name, value in record.items():
+        try:
+            write(value).encode()
+        except ValueError as error:
+            return ValueError(f"field {name!r}: {value!r} has no form in JSON: {error}")
+    raise AssertionError("a record failed though each of its fields can be written")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import decimal
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from penstock.common.composite_types import MapTypeInfo, RowTypeInfo, TupleTypeInfo
+from penstock.common.time import Instant
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.connectors.records import RecordShapeError, to_dict
 
@@ -55,11 +59,13 @@ def _converter(given: TypeInformation) -> Convert:
 
 def _simple(given: TypeInformation) -> Convert:
     if given in _WHOLE:
-        return _whole_number
+        return lambda value: given.coerce(_whole_number(value))
+    if given == Types.FLOAT():
+        return lambda value: float(str(np.float32(given.coerce(value))))  # 1.1 as 1.1, as Java writes it
     if given in _ISO:
         return lambda value: given.coerce(value).isoformat()
     if given == Types.INSTANT():
-        return lambda value: value.to_datetime().isoformat()
+        return lambda value: _microseconds(given.coerce(value)).isoformat()
     if given == Types.BIG_DEC():
         return _decimal_number
     return given.coerce
@@ -96,6 +102,12 @@ def _whole_number(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError
     return value
+
+
+def _microseconds(value: Instant) -> datetime.datetime:
+    if value.nanos % 1000:
+        raise ValueError(f"{value!r} has nanoseconds, which a text of Python's cannot hold: declare the field as LONG")
+    return value.to_datetime()
 
 
 def _decimal_number(value: Any) -> float:
