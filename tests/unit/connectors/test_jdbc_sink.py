@@ -144,7 +144,7 @@ def test_a_value_that_does_not_fit_is_refused_and_not_changed(path: Path, type_i
     with pytest.raises(JobFailedError, match=r"(?s)field 'id'.*Sink: shop.*record: ") as failed:
         environment.execute()
     assert repr(value)[:8] in str(failed.value)
-    assert run(path, "SELECT * FROM pairs") == []
+    assert run(path, "SELECT * FROM pairs WHERE name = 'bad'") == []
 
 
 def test_instants_are_written_as_texts(path: Path) -> None:

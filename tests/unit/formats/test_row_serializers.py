@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import pickle
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -226,3 +227,95 @@ def test_json_changes_no_value(value: Any, value_type: Any, words: str) -> None:
 def test_a_single_is_written_with_its_own_digits() -> None:
     """As Java does; 1.1 of 32 bits is 1.100000023841858 of 64."""
     assert json_text(Row(1.1), Types.FLOAT()) == '{"f0":1.1}'
+
+
+def avro_field(value: Any, schema: Any) -> Any:
+    """A value through Avro and back."""
+    text = json.dumps({"type": "record", "name": "R", "fields": [{"name": "price", "type": schema}]})
+    written = AvroRowSerializationSchema(avro_schema_string=text).serialize(Row(price=value))
+    return AvroRowDeserializationSchema(avro_schema_string=text).deserialize(written).price
+
+
+NOON = datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC)
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        (2.5, "long"),
+        (2.0, "long"),
+        (True, "long"),
+        (2**63, "long"),
+        (2**31, "int"),
+        ("x", "boolean"),
+        (1, "boolean"),
+        (1e300, "float"),
+        (2**53 + 1, "double"),
+        (Decimal("1.1"), "double"),
+        (True, "double"),
+        (5, "string"),
+        (b"x", "string"),
+        ("x", "bytes"),
+        (None, "long"),
+        (2.5, ["null", "long"]),
+        (2.5, ["null", "int", "string"]),
+        (NOON, {"type": "int", "logicalType": "date"}),
+        (NOON.replace(microsecond=1), MILLIS),
+        (5, MILLIS),
+        (NOON, {"type": "long", "logicalType": "local-timestamp-micros"}),
+        (datetime.time(1, 2, 3, 4), {"type": "int", "logicalType": "time-millis"}),
+        (Decimal("1.234"), MONEY),
+        (Decimal("100"), MONEY),
+        (Decimal("NaN"), MONEY),
+        (1.5, MONEY),
+        (b"abc", {"type": "fixed", "name": "F", "size": 2}),
+        ("b", {"type": "enum", "name": "E", "symbols": ["a"]}),
+        ([1, 2.5], {"type": "array", "items": "long"}),
+        ({"x": 2.5}, {"type": "map", "values": "long"}),
+        ({1: 2}, {"type": "map", "values": "long"}),
+        ({"x": 2.5}, {"type": "record", "name": "S", "fields": [{"name": "x", "type": "long"}]}),
+        ({"x": 2, "y": 3}, {"type": "record", "name": "S", "fields": [{"name": "x", "type": "long"}]}),
+        ({}, {"type": "record", "name": "S", "fields": [{"name": "x", "type": "long"}]}),
+    ],
+    ids=repr,
+)
+def test_avro_changes_no_value(value: Any, schema: Any) -> None:
+    with pytest.raises(ValueError, match="field 'price': "):
+        avro_field(value, schema)
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "expected"),
+    [
+        (1, "double", 1.0),
+        (2**31, "long", 2**31),
+        (None, ["null", "long"], None),
+        (2.5, ["null", "long", "double"], 2.5),
+        (1e300, ["float", "double"], 1e300),
+        (NOON, MILLIS, NOON),
+        (NOON.replace(tzinfo=None), MILLIS, NOON),
+        (Instant.of_datetime(NOON), MILLIS, NOON),
+        (Decimal("1.2"), MONEY, Decimal("1.20")),
+        (5, MONEY, Decimal("5.00")),
+        ((1, 2), {"type": "array", "items": "long"}, [1, 2]),
+        (("int", 5), ["long", "int"], 5),
+    ],
+    ids=repr,
+)
+def test_avro_keeps_what_fits(value: Any, schema: Any, expected: Any) -> None:
+    assert avro_field(value, schema) == expected
+
+
+def test_a_field_with_a_default_may_be_left_out() -> None:
+    text = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"int","default":7}]}'
+    written = AvroRowSerializationSchema(avro_schema_string=text).serialize({"a": 1})
+    assert AvroRowDeserializationSchema(avro_schema_string=text).deserialize(written) == Row(a=1, b=7)
+
+
+@pytest.mark.parametrize("schema", [AvroRowSerializationSchema, AvroRowDeserializationSchema])
+def test_without_the_library_avro_says_so_first(schema: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastavro", None)
+    with pytest.raises(ConfigurationError, match=r"^Avro needs its library: pip install"):
+        schema(avro_schema_string=AVRO)

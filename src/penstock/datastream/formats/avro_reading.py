@@ -10,6 +10,7 @@ from typing import Any
 from penstock.common.serialization import DeserializationSchema
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row
+from penstock.connectors.avro_library import fastavro_library, parsed_schema
 from penstock.errors import ConfigurationError
 
 Convert = Callable[[Any], Any]
@@ -45,6 +46,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
             raise ConfigurationError(
                 "AvroRowDeserializationSchema needs avro_schema_string='...'; record_class names a Java class"
             )
+        fastavro_library()
         try:
             self._schema = json.loads(avro_schema_string)
             self._type: TypeInformation = _type_of(parsed_schema(self._schema), {})
@@ -71,24 +73,6 @@ class AvroRowDeserializationSchema(DeserializationSchema):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_ready": None}
-
-
-def fastavro_library() -> Any:
-    """The library, which is an extra of Penstock."""
-    try:
-        import fastavro
-    except ImportError:
-        raise ConfigurationError("Avro needs its library: pip install 'penstock[avro]'") from None
-    return fastavro
-
-
-def parsed_schema(schema: Any) -> Any:
-    """A schema as the library wants it; raises ValueError if it is none."""
-    library = fastavro_library()
-    try:
-        return library.parse_schema(schema)
-    except library.schema.SchemaParseException as error:
-        raise ValueError(str(error)) from None
 
 
 def _shape(schema: Any, named: dict[str, Convert]) -> Convert:
