@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
 import os
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ from penstock.datastream import RuntimeContext, SinkFunction
 from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.connectors.file_system import BucketAssigner, FileSink, FileSource, RollingPolicy
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
+from penstock.errors import JobFailedError
 from tests.spark.collecting import collect_all
 from tests.spark.conftest import NewEnvironment
 
@@ -228,3 +230,19 @@ def test_sinks_write_everything_once(new_environment: NewEnvironment, tmp_path: 
     )
     assert all(subtask[0] == "open" for subtask in notes)
     assert all("close" in subtask for subtask in notes)
+
+
+def test_a_spark_writer_keeps_values_or_refuses_them(new_environment: NewEnvironment, tmp_path: Path) -> None:
+    def write(frame: Any, batch: int) -> None:
+        frame.write.mode("append").parquet(str(tmp_path / "out"))
+
+    noon = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
+    environment = new_environment()
+    environment.from_collection([{"a": 1, "b": noon}]).write_with_spark(write)
+    environment.execute()
+    assert pq.read_table(tmp_path / "out").to_pylist() == [{"a": 1, "b": noon}]
+
+    environment = new_environment()
+    environment.from_collection([{"a": 1}, {"a": 2.5}]).write_with_spark(write, schema="a LONG").name("lake")
+    with pytest.raises(JobFailedError, match=r"^Spark writer 'Sink: lake' cannot write the field 'a' with the value 2"):
+        environment.execute()

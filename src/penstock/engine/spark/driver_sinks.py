@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,7 +16,11 @@ from pyspark.sql.types import StructType
 
 from penstock.connectors.ddl import schema_to_ddl
 from penstock.connectors.driver_sinks import CollectSink, ListSink, PrintSink, SparkWriterSink
-from penstock.connectors.records import to_columns
+from penstock.connectors.exact_columns import Misfit, exact_array
+from penstock.connectors.file_formats import in_order
+from penstock.connectors.learned_types import learned_type
+from penstock.connectors.records import RecordShapeError, misshapen, to_columns
+from penstock.connectors.shown_values import shortened
 from penstock.errors import SinkError
 from penstock.graph.plan import JobPlan, Vertex
 from penstock.runtime.columns import ColumnBlock
@@ -98,46 +103,91 @@ def _write_with_spark(frame: DataFrame, vertex: int, name: str, sink: SparkWrite
         first = mine.limit(1).collect()
         if not first:
             return  # nothing to infer columns from, and nothing to write
-        schema = _inferred(decode_values(bytes(first[0][0])))
+        schema = _inferred(decode_values(bytes(first[0][0])), name)
     else:
         declared = StructType.fromDDL(schema_to_ddl(sink.schema))
         assert isinstance(declared, StructType)
         schema = declared
     try:
-        sink.write(mine.mapInArrow(_decoder(schema), schema), batch)
+        sink.write(mine.mapInArrow(_decoder(schema, name, sink.schema is not None), schema), batch)
     except Exception as error:
+        refusal = _REFUSAL.search(str(error))
+        if refusal is not None:
+            raise SinkError(refusal[1]) from error
         raise SinkError(f"Spark writer {name!r} failed on batch {batch}: {error}") from error
 
 
-def _decoder(schema: StructType) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    arrow = to_arrow_schema(schema)
+# What a task raised comes back within the text of Spark's own error.
+_REFUSAL = re.compile(r"^penstock\.errors\.SinkError: (.*)$", re.MULTILINE)
+
+
+def _decoder(
+    schema: StructType, name: str, is_declared: bool
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    arrow = to_arrow_schema(schema, timezone="UTC")
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _decoded(batches, arrow)
+        return _decoded(batches, arrow, name, is_declared)
 
     return decode
 
 
-def _decoded(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _decoded(
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, name: str, is_declared: bool
+) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for payload in batch.column(0).to_pylist():
             block = decode_block(payload).values
             arrays = _columns_of(block, schema) if isinstance(block, ColumnBlock) else None
             if arrays is None:
-                values = decode_values(payload)
-                columns = to_columns(values, schema.names)
-                missing = [None] * len(values)
-                arrays = [pa.array(columns.get(field.name, missing), field.type) for field in schema]
+                arrays = _exact(decode_values(payload), schema, name, is_declared)
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _columns_of(block: ColumnBlock, schema: pa.Schema) -> list[pa.Array] | None:
-    """The columns that Spark is to get, if they are of its types as they are."""
+    """The columns that Spark is to get, if they are of its types as they are, and there are no others."""
     arrays = [block.column(field.name) for field in schema]
-    is_same = all(array is not None and array.type == field.type for array, field in zip(arrays, schema, strict=True))
-    return arrays if is_same else None
+    is_same = all(
+        array is not None and array.type == field.type and (field.nullable or not array.null_count)
+        for array, field in zip(arrays, schema, strict=True)
+    )
+    return arrays if is_same and set(block.batch.schema.names) <= set(schema.names) else None
 
 
-def _inferred(values: list[Any]) -> StructType:
-    fields = [(name, pa.array(column).type) for name, column in to_columns(values).items()]
+def _exact(values: list[Any], schema: pa.Schema, name: str, is_declared: bool) -> list[pa.Array]:
+    """The columns of objects; raises SinkError for a value that would have to change."""
+    try:
+        columns = to_columns(values, schema.names)
+    except RecordShapeError as failure:
+        record = shortened(misshapen(values, schema.names))
+        raise SinkError(f"Spark writer {name!r} cannot write {record}: it {failure}.") from None
+    arrays = []
+    for field, column in zip(schema, in_order(name, columns, schema.names, len(values)), strict=True):
+        try:
+            arrays.append(exact_array(column, field))
+        except Misfit as misfit:
+            raise _refused(name, field, misfit, is_declared) from None
+    return arrays
+
+
+def _refused(name: str, field: pa.Field, misfit: Misfit, is_declared: bool) -> SinkError:
+    advice = (
+        "Map the value, or declare another type."
+        if is_declared
+        else "The types of the columns were learned from the first records of the batch. Declare the types: "
+        "write_with_spark(write, schema='...')."
+    )
+    return SinkError(
+        f"Spark writer {name!r} cannot write the field {field.name!r} with the value {shortened(misfit.value)} into a "
+        f"column of type {field.type}: {misfit}. {advice}"
+    )
+
+
+def _inferred(values: list[Any], name: str) -> StructType:
+    fields = []
+    for column_name, column in to_columns(values).items():
+        try:
+            fields.append((column_name, learned_type(pa.null(), column)))
+        except Misfit as misfit:
+            raise _refused(name, pa.field(column_name, pa.null()), misfit, is_declared=False) from None
     return from_arrow_schema(pa.schema(fields))
