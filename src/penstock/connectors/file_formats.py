@@ -222,7 +222,7 @@ class _JsonEncoder(ByteEncoder):
     def _lines(self, records: list[Any]) -> bytes:
         try:
             return ("\n".join(map(self._dumps, records)) + "\n").encode()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RecursionError):
             return b"".join(map(self._line, records))
 
     def _line(self, record: Any) -> bytes:

@@ -284,3 +284,40 @@ def test_csv_lines() -> None:
 def test_plain_schemas_read_many_at_once() -> None:
     assert SimpleStringSchema().deserialize_many([b"a", "é".encode()]) == ["a", "é"]
     assert ByteArraySchema().deserialize_many([b"a"]) == [b"a"]
+
+
+DEEP = b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+ONE = Types.ROW_NAMED(["a"], [Types.INT()])
+
+
+def test_json_that_is_nested_too_deep_is_a_parse_error() -> None:
+    strict = JsonRowDeserializationSchema.builder().type_info(ONE).build()
+    with pytest.raises(ValueError, match="200006 bytes is nested too deep"):
+        strict.deserialize(DEEP)
+    forgiving = JsonRowDeserializationSchema.builder().type_info(ONE).ignore_parse_errors().build()
+    assert forgiving.deserialize(DEEP) is None
+    assert forgiving.deserialize_many([DEEP, b'{"a":1}']) == [None, Row(a=1)]
+
+
+@pytest.mark.parametrize("message", [b'{"a":' + b"9" * 10_000 + b"}", b'{"a":1e999}', b'{"a":NaN}', b'{"a":"\xff"}'])
+def test_json_of_huge_numbers_and_broken_texts_is_forgiven(message: bytes) -> None:
+    forgiving = JsonRowDeserializationSchema.builder().type_info(ONE).ignore_parse_errors().build()
+    assert forgiving.deserialize(message) in (None, Row(a=None))
+
+
+def test_csv_that_is_no_text_is_a_parse_error() -> None:
+    builder = CsvRowDeserializationSchema.Builder(Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()]))
+    with pytest.raises(ValueError, match="decode"):
+        builder.build().deserialize(b"1,\xff")
+    assert builder.set_ignore_parse_errors(True).build().deserialize(b"1,\xff") is None
+
+
+NESTED = '{"type":"record","name":"N","fields":[{"name":"next","type":["null","N"]},{"name":"x","type":"bytes"}]}'
+
+
+def test_avro_that_is_nested_too_deep_does_not_end_the_process() -> None:
+    schema = AvroRowDeserializationSchema(avro_schema_string=NESTED)
+    with pytest.raises(ValueError, match="100001 bytes is nested too deep"):
+        schema.deserialize(b"\x02" * 100_000 + b"\x00")
+    long = b"\x02\x00\x00" + b"\xa0\x8d\x06" + b"x" * 50_000  # not deep, only long
+    assert schema.deserialize(long) == Row(next=Row(next=None, x=b""), x=b"x" * 50_000)

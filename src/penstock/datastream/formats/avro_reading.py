@@ -10,7 +10,7 @@ from typing import Any
 from penstock.common.serialization import DeserializationSchema
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row
-from penstock.connectors.avro_library import fastavro_library, parsed_schema
+from penstock.connectors.avro_library import SHALLOW_BYTES, fastavro_library, message_readers, parsed_schema
 from penstock.errors import ConfigurationError
 
 Convert = Callable[[Any], Any]
@@ -59,10 +59,13 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         """Return the row of a message."""
         if self._ready is None:
             schema = parsed_schema(self._schema)
-            self._ready = schema, _shape(schema, {}), fastavro_library().schemaless_reader
-        schema, shape, read = self._ready
+            self._ready = schema, _shape(schema, {}), message_readers(schema)
+        schema, shape, (read, read_deep) = self._ready
         stream = io.BytesIO(message)
-        value = read(stream, schema, None)
+        try:
+            value = (read if len(message) <= SHALLOW_BYTES else read_deep)(stream, schema, None)
+        except RecursionError:
+            raise ValueError(f"the Avro record of {len(message)} bytes is nested too deep") from None
         if stream.tell() != len(message):
             raise ValueError(f"{len(message) - stream.tell()} bytes are left behind the Avro record")
         return shape(value)

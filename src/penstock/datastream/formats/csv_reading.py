@@ -75,10 +75,10 @@ class CsvRowDeserializationSchema(DeserializationSchema):
 
     def deserialize(self, message: bytes) -> Row | None:
         """Return the row of a line; None for a comment, or for a line that cannot be read if that is to be ignored."""
-        text = message.decode()
-        if self._rules["comments"] and text.startswith("#"):
-            return None
         try:
+            text = message.decode()
+            if self._rules["comments"] and text.startswith("#"):
+                return None
             lines = list(csv.reader([text], **self._layout))
             if len(lines) != 1 or len(lines[0]) != len(self._names):
                 raise Wrong(f"expected one line of {len(self._names)} fields, got {text!r}")

@@ -84,7 +84,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         if self._convert is None:
             self._convert = converter(self._row_type, needs_all=self._needs_all, forgives=self._forgives)
         try:
-            parsed = json.loads(message)
+            parsed = _parsed(message)
             if not isinstance(parsed, dict):
                 raise Wrong(f"expected a JSON object, got {parsed!r}")
             row: Row = self._convert(parsed)
@@ -132,6 +132,13 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_convert": None}
+
+
+def _parsed(message: bytes) -> Any:
+    try:
+        return json.loads(message)
+    except RecursionError:
+        raise Wrong(f"the message of {len(message)} bytes is nested too deep: {message[:80]!r}...") from None
 
 
 def _native_schema(row_type: RowTypeInfo) -> pa.Schema | None:
