@@ -35,11 +35,15 @@ _COPY_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Chunk:
-    """A finished staged file: its path below the sink's base, its size and how much of that is a header."""
+    """A finished staged file: its path below the sink's base, its size, how much of that is a header, its CRC-32.
+
+    The checksum is None for what versions before wrote, which did not count the bytes of the file.
+    """
 
     path: str
     size: int
     header_size: int = 0
+    checksum: int | None = None
 
 
 class ChunkWriter(ABC):

@@ -16,6 +16,7 @@ from typing import Any
 
 from penstock.common.column_block import ColumnBlock
 from penstock.connectors.bucketing import BasePathBucketAssigner, BucketAssigner, checked_bucket
+from penstock.connectors.file_checksums import SummedStream, damage_of
 from penstock.connectors.file_committer import ClearStaging, FileCommitter, PublishFile
 from penstock.connectors.file_formats import BlockEncoder, Chunk, ChunkWriter, FileFormat
 from penstock.connectors.rolling import DefaultRollingPolicy, RollingPolicy
@@ -104,6 +105,7 @@ class FileSink(Sink):
 
     def _copy_part(self, name: str, learned: Any, part: Part, stream: Any) -> None:
         storage = Storage(self.location)
+        check_chunks(storage, name, part.chunks)
         try:
             self.file_format.create_encoder(name, learned).merge(storage, part.chunks, stream)
         except FileNotFoundError as failure:
@@ -117,10 +119,12 @@ class FileSink(Sink):
         storage = Storage(self.location)
         job, uid = path_segment(context.job_id), path_segment(context.uid)
         staged = f"{STAGING}/{job}/{uid}/carried-{number}"
-        with storage.open_output(staged) as stream:
+        with SummedStream(storage.open_output(staged)) as stream:
             file.copy_to(stream)
+        storage.sync(staged)
         name = f"{self.part_prefix}-{_owner(context)}-carried-{number}{self.part_suffix}"
-        return PublishFile(staged, f"{file.place}/{name}" if file.place else name)
+        final = f"{file.place}/{name}" if file.place else name
+        return PublishFile(staged, final, (), stream.size, stream.checksum)
 
     def restored_states(self, states: list[FileSinkState | None], parallelism: int) -> list[Any]:
         """No parts; what a subtask learned of its records is of no use where others come to it."""
@@ -142,10 +146,23 @@ def _check_file_name(prefix: Any, suffix: Any) -> None:
         raise ConfigurationError(f"Readers skip files with the part prefix {prefix!r}: start it with a letter.")
 
 
+def check_chunks(storage: Storage, name: str, chunks: tuple[Chunk, ...]) -> None:
+    """Raise SinkError if a chunk is not as it was written."""
+    for chunk in chunks:
+        size = -1 if chunk.checksum is None else chunk.size
+        damage = damage_of(storage, chunk.path, size, chunk.checksum)
+        if damage is not None:
+            raise SinkError(
+                f"Sink {name!r} cannot finish a file of {storage.location}: its staged part "
+                f"{storage.full(chunk.path)} {damage}. Nothing of it was published. Restore it from a copy, or "
+                f"start from a savepoint. The folder {STAGING} must not be touched while the job lives."
+            )
+
+
 @dataclass
 class _OpenChunk:
     path: str
-    stream: Any
+    stream: SummedStream
     writer: ChunkWriter
 
 
@@ -223,6 +240,9 @@ class FileWriter(SinkWriter):
         finished = [part.at_end_of_batch(now_ms) for part in self._full]
         finished += [part for part, is_due in zip(parts, due, strict=True) if is_due]
         committables: list[Any] = [self._publication(part, number) for number, part in enumerate(finished)]
+        staged = {item.staged for item in committables}
+        staged |= {chunk.path for part in self._carried for chunk in part.chunks}
+        self._storage.sync(*staged.intersection(self._written))  # others have been before
         if end_of_input:
             committables.append(ClearStaging(self._directory))
         return committables
@@ -291,16 +311,16 @@ class FileWriter(SinkWriter):
 
     def _close_chunk(self, bucket: str) -> None:
         chunk = self._open.pop(bucket)
-        with chunk.stream:
+        stream = chunk.stream
+        with stream:
             chunk.writer.finish()
-            size = chunk.writer.size()
-        self._parts[bucket].added.append(Chunk(chunk.path, size, chunk.writer.header_size))
+        self._parts[bucket].added.append(Chunk(chunk.path, stream.size, chunk.writer.header_size, stream.checksum))
 
-    def _open_staged(self) -> tuple[str, Any]:
+    def _open_staged(self) -> tuple[str, SummedStream]:
         path = f"{self._directory}/{self._version}-{self._attempt}-{len(self._written)}"
         self._written.append(path)
         try:
-            return path, self._storage.open_output(path)
+            return path, SummedStream(self._storage.open_output(path))
         except OSError as failure:
             raise SinkError(f"Sink {self._name!r} cannot write to {self._sink.location}: {failure}.") from failure
 
@@ -313,10 +333,13 @@ class FileWriter(SinkWriter):
         name = f"{self._final_stem}-{self._version}-{number}{self._sink.part_suffix}"
         final = f"{part.bucket}/{name}" if part.bucket else name
         if len(part.chunks) == 1:
-            return PublishFile(part.chunks[0].path, final)
-        return PublishFile(self._merged(part), final, tuple(chunk.path for chunk in part.chunks))
+            chunk = part.chunks[0]
+            return PublishFile(chunk.path, final, (), -1 if chunk.checksum is None else chunk.size, chunk.checksum)
+        path, stream = self._merged(part)
+        return PublishFile(path, final, tuple(chunk.path for chunk in part.chunks), stream.size, stream.checksum)
 
-    def _merged(self, part: Part) -> str:
+    def _merged(self, part: Part) -> tuple[str, SummedStream]:
+        check_chunks(self._storage, self._name, part.chunks)
         path, stream = self._open_staged()
         try:
             with stream:
@@ -326,7 +349,7 @@ class FileWriter(SinkWriter):
                 f"Sink {self._name!r} cannot finish a file of {self._sink.location}: a staged part of it is gone "
                 f"({failure}). The folder {STAGING} must not be touched while the job lives."
             ) from failure
-        return path
+        return path, stream
 
     def _close_streams(self) -> None:
         for chunk in self._open.values():

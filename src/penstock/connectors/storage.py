@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote
 
 from pyarrow import fs as arrow_fs
 
+from penstock.connectors.durable_files import sync_local
 from penstock.errors import ConfigurationError
 
 _SEGMENT_MAX = 100
@@ -40,19 +41,42 @@ class Storage:
         """Open a file for reading at any position."""
         return self.file_system.open_input_file(self.full(path))
 
-    def sync(self, path: str) -> None:
-        """Have a file and its name on the disk: a power cut must not take what others rely on."""
-        if isinstance(self.file_system, arrow_fs.LocalFileSystem):  # other stores keep what they have taken
-            for name in (self.full(path), os.path.dirname(self.full(path))):
-                descriptor = os.open(name, os.O_RDONLY)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
+    @property
+    def is_local(self) -> bool:
+        """Whether the files are on this machine's file system, or look like it."""
+        return isinstance(self.file_system, arrow_fs.LocalFileSystem)
+
+    def sync(self, *paths: str) -> None:
+        """Have files and their names on the disk: a power cut must not take what others rely on."""
+        if self.is_local and paths:
+            sync_local([*map(self.full, paths), *self._folders_of(paths)])
+
+    def sync_names(self, *paths: str) -> None:
+        """The same for the names only, of files that were synced under another."""
+        if self.is_local and paths:
+            sync_local(self._folders_of(paths))
+
+    def _folders_of(self, paths: Iterable[str]) -> set[str]:
+        """The folders with the names of files, up to the base: any of them may be new."""
+        folders = {os.path.dirname(path) for path in paths}
+        for folder in list(folders):
+            while folder:
+                folder = os.path.dirname(folder)
+                folders.add(folder)
+        return set(map(self.full, folders))
+
+    def size_of(self, path: str) -> int | None:
+        """The size of a file; None if there is none of that name."""
+        info = self.file_system.get_file_info(self.full(path))
+        return int(info.size) if info.type == arrow_fs.FileType.File else None
 
     def exists(self, path: str) -> bool:
         """Whether there is a file of that name."""
         return bool(self.file_system.get_file_info(self.full(path)).type == arrow_fs.FileType.File)
+
+    def has_folder(self, path: str) -> bool:
+        """Whether there is a folder of that name; stores without folders of their own have those with files."""
+        return bool(self.file_system.get_file_info(self.full(path)).type == arrow_fs.FileType.Directory)
 
     def move(self, source: str, target: str) -> None:
         """Rename a file into a folder that may not exist yet."""
@@ -78,7 +102,7 @@ class Storage:
             self.file_system.delete_dir(self.full(directory))
         # Only the local file system has folders that outlive their files, and only os.rmdir can promise to
         # remove a folder no other job has just put a file in.
-        while isinstance(self.file_system, arrow_fs.LocalFileSystem) and (directory := os.path.dirname(directory)):
+        while self.is_local and (directory := os.path.dirname(directory)):
             try:
                 os.rmdir(self.full(directory))
             except FileNotFoundError:

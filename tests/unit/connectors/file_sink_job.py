@@ -94,4 +94,4 @@ def published_of(base: Path, subtask: int) -> list[Path]:
 
 
 def staged(base: Path) -> list[Path]:
-    return [p for p in (base / STAGING).rglob("*") if p.is_file()]
+    return [p for p in (base / STAGING).rglob("*") if p.is_file() and p.name != "publishing"]
