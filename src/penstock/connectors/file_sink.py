@@ -19,7 +19,7 @@ from penstock.connectors.bucketing import BasePathBucketAssigner, BucketAssigner
 from penstock.connectors.file_checksums import SummedStream, damage_of
 from penstock.connectors.file_committer import ClearStaging, FileCommitter, PublishFile
 from penstock.connectors.file_formats import BlockEncoder, Chunk, ChunkWriter, FileFormat
-from penstock.connectors.rolling import DefaultRollingPolicy, RollingPolicy
+from penstock.connectors.rolling import DefaultRollingPolicy, OnCheckpointRollingPolicy, RollingPolicy
 from penstock.connectors.sink import Committer, Sink, SinkContext, SinkWriter, UnfinishedFile
 from penstock.connectors.storage import Storage, path_segment
 from penstock.errors import ConfigurationError, SinkError
@@ -67,11 +67,15 @@ class FileSink(Sink):
         part_prefix: str = "part",
         part_suffix: str | None = None,
     ) -> None:
-        """Describe the sink; `part_suffix` None means the format's own, such as ".json"."""
+        """Describe the sink; `part_suffix` None means the format's own, such as ".json".
+
+        `rolling_policy` None means by size and time, and with every checkpoint in a job without an end, where files
+        would show a minute late otherwise.
+        """
         self.location = Storage(path).location
         self.file_format = file_format
         self.bucket_assigner = bucket_assigner or BasePathBucketAssigner()
-        self.rolling_policy = rolling_policy or DefaultRollingPolicy()
+        self.rolling_policy = rolling_policy
         self.part_prefix = part_prefix
         self.part_suffix = file_format.suffix if part_suffix is None else part_suffix
         _check_file_name(self.part_prefix, self.part_suffix)
@@ -194,6 +198,8 @@ class FileWriter(SinkWriter):
         """Prepare for the first `begin`."""
         self._sink = sink
         self._name = context.name
+        own = OnCheckpointRollingPolicy() if context.is_endless else DefaultRollingPolicy()
+        self._policy: RollingPolicy = sink.rolling_policy or own
         self._storage = Storage(sink.location)
         # The parallelism is part of the folder's name because a subtask clears its own folder: after a change of
         # parallelism the folders of before must be left to the states that list their files.
@@ -253,7 +259,7 @@ class FileWriter(SinkWriter):
 
     def next_deadline(self) -> int | None:
         """Return when the first of the unfinished parts is due."""
-        policy = self._sink.rolling_policy
+        policy = self._policy
         deadlines = [policy.deadline(part.created_ms, part.updated_ms) for part in self._carried]
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
@@ -291,7 +297,7 @@ class FileWriter(SinkWriter):
         chunk = self._chunk_for(bucket, block)
         chunk.writer.write(block)
         part = self._parts[bucket]
-        if self._sink.rolling_policy.is_full(part.size() + chunk.writer.size()):
+        if self._policy.is_full(part.size() + chunk.writer.size()):
             self._close_chunk(bucket)
             self._full.append(self._parts.pop(bucket))
 
@@ -325,7 +331,7 @@ class FileWriter(SinkWriter):
             raise SinkError(f"Sink {self._name!r} cannot write to {self._sink.location}: {failure}.") from failure
 
     def _is_due(self, part: Part, now_ms: int) -> bool:
-        policy = self._sink.rolling_policy
+        policy = self._policy
         size = sum(chunk.size for chunk in part.chunks)
         return policy.is_full(size) or policy.is_due(part.created_ms, part.updated_ms, now_ms)
 

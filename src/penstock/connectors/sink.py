@@ -35,7 +35,8 @@ class SinkContext:
     """Where a writer runs.
 
     `clock` gives the processing time in milliseconds; `staging` is a folder of the checkpoint directory (a URI) for
-    what waits to be published, see `penstock.connectors.staged_sink`; `metrics` those of the operator.
+    what waits to be published, see `penstock.connectors.staged_sink`; `metrics` those of the operator; `is_endless` says
+    whether a source of the job has no end.
     """
 
     job_id: str
@@ -46,6 +47,7 @@ class SinkContext:
     clock: Callable[[], int]
     staging: str = ""
     metrics: MetricGroup = field(default_factory=MetricGroup)
+    is_endless: bool = False
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,11 @@ def admit(plan: JobPlan, runtime_mode: str) -> bool:
     return runtime_mode == "BATCH" or (runtime_mode == "AUTOMATIC" and not unbounded)
 
 
+def has_no_end(plan: JobPlan) -> bool:
+    """Whether a source of the plan gives records for ever."""
+    return not all(_source(vertex).is_bounded() for vertex in plan.sources())
+
+
 def _source(vertex: Vertex) -> Source:
     operator = vertex.operators[0].operator
     assert isinstance(operator, SourceOperator)

@@ -37,6 +37,7 @@ class OperatorContext:
     calls: CallRunners | None = None
     staging: str = ""
     shares_objects: bool = False
+    is_endless: bool = False
     user_states: set[str] = field(default_factory=set)
 
     @property

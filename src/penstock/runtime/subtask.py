@@ -49,6 +49,7 @@ class TaskSettings:
     is_batch_mode: bool = False
     staging: str = ""
     shares_objects: bool = False
+    is_endless: bool = False
 
 
 class OpenedState(Protocol):
@@ -149,6 +150,7 @@ class Subtask:
             calls=self._calls,
             staging=settings.staging,
             shares_objects=settings.shares_objects,
+            is_endless=settings.is_endless,
         )
 
     def _connect(self, shares_objects: bool) -> None:

@@ -29,7 +29,7 @@ from penstock.common.job_status import JobStatus
 from penstock.errors import ConfigurationError, GraphError, JobFailedError
 from penstock.graph import JobSettings, LogicalGraph, Vertex, compile_plan
 from penstock.runtime import rows
-from penstock.runtime.admission import admit
+from penstock.runtime.admission import admit, has_no_end
 from penstock.runtime.batch_run import is_due, source_rows, vertex_rows
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.intake import SourceList, Wish, source_operator
@@ -244,6 +244,7 @@ class InProcessJob:
             self._is_batch_mode,
             self.directory.staging_uri,
             self.settings.object_reuse,
+            has_no_end(self.plan),
         )
 
     @property

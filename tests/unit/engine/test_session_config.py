@@ -26,9 +26,7 @@ def master(given: str | None = None) -> str:
     return session_config({} if given is None else {"spark.master": given}, told_to_spark()).master
 
 
-def test_a_master_is_chosen_only_where_none_is_configured(
-    nothing_said: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_master_is_chosen_only_where_none_is_configured(nothing_said: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert master() == OWN
     monkeypatch.setenv("MASTER", "local[3]")
     assert master() == "local[3]"

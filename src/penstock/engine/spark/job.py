@@ -41,7 +41,7 @@ from penstock.engine.spark.topology import build_frame, count_frame_sources
 from penstock.engine.spark.worker_orders import Workers
 from penstock.errors import CheckpointError, JobCancelledError, JobFailedError
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, compile_plan
-from penstock.runtime.admission import admit
+from penstock.runtime.admission import admit, has_no_end
 from penstock.runtime.intake import SourceList
 from penstock.runtime.subtask import TaskSettings
 from penstock.savepoint import Origin
@@ -152,6 +152,7 @@ class SparkJob:
             job_parameters=self.settings.job_parameters,
             watermark_every_records=self.settings.watermark_every_records,
             is_batch_mode=self._is_batch_mode,
+            is_endless=has_no_end(self.plan),
             staging=self._directory.staging_uri,
             shares_objects=self.settings.object_reuse,
         )

@@ -36,6 +36,7 @@ class SinkOperator(StreamOperator):
                 context.clock,
                 context.staging,
                 context.metrics,
+                context.is_endless,
             )
         )
 
