@@ -1,6 +1,7 @@
-"""Files as a source, read by Spark: text, CSV, JSON lines, Parquet, ORC; once or watched for new ones.
+"""Files as a source: text, CSV, JSON lines, Parquet, ORC, Avro; once or watched for new ones.
 
-Owns the description and the calls on the session it is handed; listing, offsets and replay are Spark's.
+Owns the description and the calls on the session it is handed; listing, offsets and replay are then Spark's. Where
+there is no Spark, or it would not read the files as they are meant, Penstock reads them (`own_file_source`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from typing import Any
 
 from penstock.connectors.ddl import schema_to_ddl
 from penstock.connectors.frame_source import FrameSource, RowFormat
+from penstock.connectors.own_file_reading import own_source
+from penstock.connectors.own_file_source import OwnFileSource
+from penstock.connectors.source import Source
 from penstock.connectors.storage import absolute
 from penstock.errors import ConfigurationError, SourceError
 
@@ -26,7 +30,8 @@ class FileReading:
 
     `recursive` takes files of all folders below a path, as Flink does. Without it Spark reads the path's own files
     and folders such as `day=3` as partition columns, but Spark 4.3 then reads files of a batch twice if the name of
-    another one holds a glob sign such as `[`: see that no such names occur.
+    another one holds a glob sign such as `[`: see that no such names occur. `array_separators` are for columns of CSV
+    that are arrays, by name; `skips_first_row` leaves out a line of CSV beside the header.
     """
 
     file_format: str
@@ -35,6 +40,18 @@ class FileReading:
     glob: str | None = None
     recursive: bool = True
     max_files_per_batch: int | None = None
+    array_separators: Mapping[str, str] = field(default_factory=dict)
+    skips_first_row: bool = False
+
+    def is_for_spark(self) -> bool:
+        """Whether Spark reads such files as they are meant; the rest Penstock reads itself, on Spark too."""
+        charset = self.options.get("encoding", "UTF-8").upper()
+        return not (
+            self.file_format == "avro"
+            or self.array_separators
+            or self.skips_first_row
+            or (self.file_format == "text" and charset not in ("UTF-8", "UTF8", "US-ASCII"))
+        )
 
 
 class FileSource(FrameSource):
@@ -63,12 +80,23 @@ class FileSource(FrameSource):
             raise ConfigurationError(f"max_files_per_batch must be above 0, got {reading.max_files_per_batch}.")
         self.reading = reading
         self.discovery_ms = discovery_ms
-        self._ddl = None if reading.schema is None else schema_to_ddl(reading.schema)
+        is_avro = reading.file_format == "avro"  # whose schemas are of another kind
+        self._ddl = None if reading.schema is None or is_avro else schema_to_ddl(reading.schema)
         super().__init__(
             self._read_stream,
             bounded=discovery_ms is None,
             row_format=row_format or _DEFAULT_ROW_FORMATS.get(reading.file_format, "row"),
         )
+
+    def on_engine(self, name: str, *, has_spark: bool) -> Source:
+        """Spark reads files, where there is one and it reads them right; what it is not told is learned here."""
+        if has_spark and self.reading.is_for_spark():
+            return self
+        return self.own()
+
+    def own(self) -> OwnFileSource:
+        """Return the same files as a source that Penstock reads itself."""
+        return own_source(self)
 
     def _read_stream(self, spark: Any) -> Any:
         schema = self._schema(spark)
@@ -98,12 +126,13 @@ class FileSource(FrameSource):
         except Exception as failure:
             if "UNABLE_TO_INFER_SCHEMA" not in str(failure):
                 raise _unreadable(", ".join(self.paths), failure) from failure
-            raise self._nothing_to_infer() from failure
+            raise self.nothing_to_infer() from failure
         if not len(schema):
-            raise self._nothing_to_infer()
+            raise self.nothing_to_infer()
         return schema
 
-    def _nothing_to_infer(self) -> SourceError:
+    def nothing_to_infer(self) -> SourceError:
+        """What to tell if nobody says what the columns are, and no file does."""
         return SourceError(
             f"The file source {', '.join(self.paths)} has no {self.reading.file_format} files to learn columns from: "
             f"give a schema, such as schema='id BIGINT, name STRING', or start the job when there are files."

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penstock.common.column_block import FORMS, ColumnBlock, columns_or_objects, objects_of
 from penstock.connectors.source import Source
-from penstock.errors import ConfigurationError, SourceError
+from penstock.errors import ConfigurationError, GraphError, SourceError
 
 RowFormat = str | Callable[[dict[str, Any]], Any]
 """What a row becomes: "row", "dict", "tuple", "value" (single column), or a function of the row as a dict."""
@@ -43,6 +43,12 @@ class FrameSource(Source):
     def is_bounded(self) -> bool:
         """Whether the job ends with this source."""
         return self.bounded
+
+    def on_engine(self, name: str, *, has_spark: bool) -> Source:
+        """Only Spark reads a frame."""
+        if not has_spark:
+            raise GraphError(f"source {name!r} is read by Spark: it cannot run in process")
+        return self
 
 
 def checked_row_format(row_format: RowFormat) -> RowFormat:

@@ -62,6 +62,13 @@ class Source(ABC):
         """Ids of the side outputs that the source itself writes to."""
         return frozenset()
 
+    def on_engine(self, name: str, *, has_spark: bool) -> Source:
+        """Return the source as the engine reads it: most are the same everywhere, some only Spark can read.
+
+        Asked once, before a job is compiled; `name` is the operator's, for the message of one that cannot be read.
+        """
+        return self
+
 
 class SplitSource(Source):
     """A source that Penstock's own tasks read.
@@ -156,6 +163,16 @@ class PartitionEnumerator(ABC):
         enumerator's own business, by the time it is given.
         """
 
+    def discover_more(
+        self, known: Mapping[str, int] | None, stops: Mapping[str, int], now_ms: int
+    ) -> dict[str, FoundPartition]:
+        """Return what `discover` returns; for those who have to know which partitions have been read to their stop."""
+        return self.discover(known, now_ms)
+
+    def has_found_all(self, known: Mapping[str, int], stops: Mapping[str, int]) -> bool:
+        """Whether no further partitions will turn up; asked of sources with stops that find some later."""
+        return True
+
     @abstractmethod
     def ends(self, positions: Mapping[str, int]) -> dict[str, int]:
         """Return how far each of these partitions can be read now; asked before every batch."""
@@ -215,8 +232,20 @@ class PartitionedSource(Source):
         return None
 
     def has_stops(self) -> bool:
-        """Whether every partition has an offset at which reading stops; none turn up later then."""
+        """Whether every partition has an offset at which reading stops, so that the source ends."""
         return self.is_bounded()
+
+    def finds_later(self) -> bool:
+        """Whether partitions turn up after the first ones."""
+        return not self.has_stops()
+
+    def ends_partitions(self) -> bool:
+        """Whether a partition that is read to its stop has ended, even if others may turn up."""
+        return self.has_stops()
+
+    def begins_when_read(self) -> bool:
+        """Whether a partition counts for the watermark only once something of it is read."""
+        return False
 
     def owner(self, partition: str, parallelism: int) -> int:
         """Return the subtask that reads a partition: always the same for the same arguments, in any process."""

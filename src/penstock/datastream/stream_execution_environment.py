@@ -46,7 +46,7 @@ from penstock.datastream.state_backend import (
 )
 from penstock.errors import ConfigurationError, GraphError
 from penstock.graph import settings as keys
-from penstock.graph.nodes import Edge, LogicalGraph, Role
+from penstock.graph.nodes import Edge, LogicalGraph, Node, Role
 from penstock.graph.settings import JobSettings
 from penstock.graph.unused_keys import warn_of_unused
 
@@ -439,7 +439,9 @@ class StreamExecutionEnvironment:
 
     def _submit(self, graph: LogicalGraph, settings: JobSettings) -> JobClient:
         # Imported here, so that programs can be built and explained where Spark cannot run.
-        if settings.engine == "in-process" or self._in_process is not None:
+        is_in_process = settings.engine == "in-process" or self._in_process is not None
+        graph = _with_sources_on_engine(graph, has_spark=not is_in_process)
+        if is_in_process:
             from penstock.testing import in_process
 
             return in_process.submit(graph, settings, self._in_process or in_process.InProcessOptions(settings.seed))
@@ -514,6 +516,18 @@ class StreamExecutionEnvironment:
         return {
             key: ",".join([*filter(None, [spark_config.get(key)]), *paths]) for key, paths in shipped.items() if paths
         }
+
+
+def _with_sources_on_engine(graph: LogicalGraph, *, has_spark: bool) -> LogicalGraph:
+    """The graph with every source as the engine reads it."""
+
+    def on_engine(node: Node) -> Node:
+        if node.role is not Role.SOURCE:
+            return node
+        operator = operators.source_on_engine(node.operator, node.name, has_spark=has_spark)
+        return node if operator is node.operator else replace(node, operator=operator)
+
+    return replace(graph, nodes={node_id: on_engine(node) for node_id, node in graph.nodes.items()})
 
 
 class _GivenFrame:

@@ -44,7 +44,8 @@ def advanced_partitions(uid: str, known: PartitionedVertex, end: Offset, limit: 
     before: dict[str, int] | None = end.get("partitions", {}).get(uid)
     enumerator = known.enumerator()
     stops = _stops(known, enumerator, before or {}, end.get("stops", {}).get(uid, {}))
-    found = {} if before is not None and known.source.has_stops() else enumerator.discover(before, now_ms)
+    looks = before is None or known.source.finds_later()
+    found = enumerator.discover_more(before, stops, now_ms) if looks else {}
     open_partitions = {name: at for name, at in (before or {}).items() if name not in stops or at < stops[name]}
     known.ends = (
         {name: min(upper, stops.get(name, upper)) for name, upper in enumerator.ends(open_partitions).items()}
@@ -55,19 +56,24 @@ def advanced_partitions(uid: str, known: PartitionedVertex, end: Offset, limit: 
     new = {name: each for name, each in found.items() if name not in moved}
     moved |= {name: each.start for name, each in new.items()}
     stops = stops | {name: max(each.start, each.stop) for name, each in new.items() if each.stop is not None}
-    return {
+    moved_on = {
         **end,
         "partitions": {**end.get("partitions", {}), uid: moved},
         "stops": {**end.get("stops", {}), **({uid: stops} if stops else {})},
     }
+    if known.source.has_stops() and known.source.finds_later() and enumerator.has_found_all(moved, stops):
+        moved_on["complete"] = sorted({*end.get("complete", ()), uid})
+    return moved_on
 
 
 def _stops(
     known: PartitionedVertex, enumerator: PartitionEnumerator, before: Mapping[str, int], told: dict[str, int]
 ) -> dict[str, int]:
     """Where partitions stop, as it was decided; a job that goes on from a savepoint may have got or lost its stops."""
-    if not known.source.has_stops():
+    if not known.source.ends_partitions():
         return {}
+    if not known.source.has_stops():
+        return told
     undecided = [name for name in before if name not in told]
     if not undecided:
         return told
@@ -101,20 +107,28 @@ def partition_tasks(uid: str, known: PartitionedVertex, start: Offset, end: Offs
         mine[known.source.owner(name, known.parallelism)].append(name)
     lags = {name: max(0, known.ends[name] - after[name]) for name in after if name in known.ends}
     pending = sum(lags.values()) if lags else None
-    told: dict[str, int] = end.get("stops", {}).get(uid, {}) if known.source.has_stops() else {}
+    told: dict[str, int] = end.get("stops", {}).get(uid, {}) if known.source.ends_partitions() else {}
     tasks: list[SourceTask] = []
     for subtask, names in enumerate(mine):
         stops = {name: told[name] for name in names if name in told}
-        may_end = known.source.has_stops() and uid in end.get("partitions", {})
-        if start["begun"] and may_end and _all_at(stops, before, names):
+        if start["begun"] and _may_end(uid, known, start, end) and _all_at(stops, before, names):
             continue  # it had ended before
-        ends = end["draining"] or (may_end and _all_at(stops, after, names))
+        ends = end["draining"] or (_may_end(uid, known, end, end) and _all_at(stops, after, names))
         ranges = tuple(_ranges(names, before, after, stops, is_first=not start["begun"]))
+        if known.source.begins_when_read():
+            ranges = tuple(each for each in ranges if each.start < each.stop or each.ends)
         is_poked = not start["begun"] or (known.has_idleness and looks_around(start, end))
         if ranges or ends or is_poked:
             theirs = {name: lags[name] for name in names if name in lags}
             tasks.append(SourceTask(known.vertex, subtask, ends=ends, ranges=ranges, lags=theirs, pending=pending))
     return tasks
+
+
+def _may_end(uid: str, known: PartitionedVertex, at: Offset, end: Offset) -> bool:
+    """Whether at an offset no partition was to be found any more."""
+    if known.source.has_stops() and known.source.finds_later():
+        return uid in at.get("complete", ())
+    return known.source.has_stops() and uid in end.get("partitions", {})
 
 
 def _all_at(stops: Mapping[str, int], positions: Mapping[str, int], names: list[str]) -> bool:

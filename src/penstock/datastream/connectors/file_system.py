@@ -12,6 +12,7 @@ from typing import Any, Self, TypedDict, Unpack
 from penstock.common.serialization import Encoder
 from penstock.common.time import Duration
 from penstock.connectors import file_sink, file_source
+from penstock.connectors.avro_files import plain_schema
 from penstock.connectors.bucketing import BucketAssigner
 from penstock.connectors.file_formats import CsvFormat, FileFormat, JsonFormat, TextFormat, line_of
 from penstock.connectors.file_source import FileReading
@@ -119,12 +120,15 @@ class FileSource(file_source.FileSource):
         delimiter: str = ",",
         **settings: Unpack[FileReadingSettings],
     ) -> FileSource:
-        """Read CSV as rows; without a schema the columns are inferred when the job starts."""
+        """Read CSV as rows; without a schema the columns are inferred when the job starts.
+
+        A quote within quotes is written twice, as `FileSink.csv` writes it; `CsvReaderFormat` reads other layouts.
+        """
         if not isinstance(header, bool):
             raise ConfigurationError(f"FileSource.csv: header must be True or False, got {header!r}.")
         if not isinstance(delimiter, str) or not delimiter:
             raise ConfigurationError(f"FileSource.csv: delimiter must be a sign such as ';', got {delimiter!r}.")
-        options = {"header": str(header).lower(), "sep": delimiter}
+        options = {"header": str(header).lower(), "sep": delimiter, "escape": '"'}
         return cls._of("csv", path, FileReading("csv", options, schema), settings)
 
     @classmethod
@@ -141,6 +145,11 @@ class FileSource(file_source.FileSource):
     def orc(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource:
         """Read ORC as rows."""
         return cls._of("orc", path, FileReading("orc", {}, schema), settings)
+
+    @classmethod
+    def avro(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource:
+        """Read Avro container files as rows; `schema` (JSON text or AvroSchema) chooses and evolves the fields."""
+        return cls._of("avro", path, FileReading("avro", {}, plain_schema("FileSource.avro", schema)), settings)
 
     @classmethod
     def _of(cls, form: str, path: PathLike, reading: FileReading, settings: FileReadingSettings) -> FileSource:

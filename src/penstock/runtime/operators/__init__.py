@@ -13,7 +13,11 @@ from penstock.runtime.operators.co_functions import (
 from penstock.runtime.operators.expressions import ExpressionFilterOperator, SelectOperator
 from penstock.runtime.operators.interval_join import IntervalJoinOperator
 from penstock.runtime.operators.operator import StreamOperator
-from penstock.runtime.operators.partitioned_source import PartitionedSourceOperator, create_source_operator
+from penstock.runtime.operators.partitioned_source import (
+    PartitionedSourceOperator,
+    create_source_operator,
+    source_on_engine,
+)
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.rolling_fields import RollingFieldsOperator
@@ -51,4 +55,5 @@ __all__ = [
     "WatermarkOperator",
     "WindowOperator",
     "create_source_operator",
+    "source_on_engine",
 ]

@@ -97,6 +97,12 @@ class PartitionedSourceOperator(SourceOperator):
             self.watermarks.of(name).signal(item)
 
 
+def source_on_engine(operator: SourceOperator, name: str, *, has_spark: bool) -> SourceOperator:
+    """The head of a source vertex as the engine reads it; the same one where nothing is to be changed."""
+    source = operator.source.on_engine(name, has_spark=has_spark)
+    return operator if source is operator.source else create_source_operator(source, operator.strategy)
+
+
 def create_source_operator(source: Source, strategy: WatermarkStrategy | None) -> SourceOperator:
     """The operator for a source of any kind."""
     if isinstance(source, PartitionedSource):
