@@ -106,7 +106,9 @@ class RowFieldExtractorSchema(SerializationSchema):
         self._field_index = field_index
 
     def serialize(self, value: Any) -> bytes:
-        """Return the bytes of the field; an empty field gives no bytes."""
+        """Return the bytes of the field; no row, and an empty field, give no bytes."""
+        if value is None:
+            return b""
         if not isinstance(value, (Row, tuple, list)) or len(value) <= self._field_index:
             raise TypeError(f"expected a Row with a field at position {self._field_index}, got {value!r}")
         field = value[self._field_index]
@@ -117,6 +119,12 @@ class RowFieldExtractorSchema(SerializationSchema):
         if not isinstance(field, (bytes, bytearray)):
             raise TypeError(f"field {self._field_index} must be bytes or str, got {type(field).__name__}")
         return bytes(field)
+
+    def __eq__(self, other: object) -> bool:
+        return self._field_index == other._field_index if isinstance(other, RowFieldExtractorSchema) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((RowFieldExtractorSchema, self._field_index))
 
 
 class Encoder(ABC):
