@@ -20,8 +20,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import cloudpickle
-
 from penstock.asynchronous import LoopCallRunner
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.checkpoint.committing import VersionCommitter, reports_of
@@ -34,6 +32,7 @@ from penstock.runtime.batch_run import is_due, source_rows, vertex_rows
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.intake import SourceList, Wish, source_operator
 from penstock.runtime.pickled_states import PickledStates
+from penstock.runtime.pickling import pickled_vertex
 from penstock.runtime.report import SubtaskEntry
 from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.source_tasks import Offset
@@ -153,7 +152,7 @@ class InProcessJob:
         if self._sources.frames:
             name = self.plan.vertex(next(iter(self._sources.frames.values())).vertex).name
             raise GraphError(f"source {name!r} is read by Spark: it cannot run in process")
-        self._pickled = {v.id: bytes(cloudpickle.dumps(v)) for v in self.plan.vertices if not v.is_driver}
+        self._pickled = {v.id: pickled_vertex(v) for v in self.plan.vertices if not v.is_driver}
         self._policy = settings.restart_strategy.create_policy()
         self.job_id = beginning.adopt(
             self.directory, self.plan, allow_non_restored_state=settings.allow_non_restored_state

@@ -8,13 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import cloudpickle
-
 from penstock.asynchronous import LoopCallRunner
 from penstock.engine.spark.control import clock_ms, read_clock
 from penstock.engine.spark.surroundings import Surroundings
-from penstock.errors import GraphError
 from penstock.graph.plan import JobPlan, Vertex
+from penstock.runtime.pickling import pickled_vertex
 from penstock.runtime.subtask import Subtask, TaskSettings
 
 
@@ -43,7 +41,7 @@ def ship(
     """Pickle a plan; an operator that cannot be pickled is named."""
     return ShippedPlan(
         key=uuid.uuid4().hex,
-        vertices={vertex.id: _pickled(vertex) for vertex in plan.vertices if not vertex.is_driver},
+        vertices={vertex.id: pickled_vertex(vertex) for vertex in plan.vertices if not vertex.is_driver},
         settings=settings,
         checkpoint_uri=checkpoint_uri,
         state_backend=state_backend,
@@ -57,22 +55,7 @@ def check_picklable(plan: JobPlan) -> None:
     """Refuse a plan with an operator that cannot be sent to the workers."""
     for vertex in plan.vertices:
         if not vertex.is_driver:
-            _pickled(vertex)
-
-
-def _pickled(vertex: Vertex) -> bytes:
-    try:
-        return bytes(cloudpickle.dumps(vertex))
-    except Exception as whole:
-        for chained in vertex.operators:
-            try:
-                cloudpickle.dumps(chained.operator)
-            except Exception as error:
-                raise GraphError(
-                    f"operator {chained.name!r} (uid {chained.uid!r}) cannot be sent to the workers: its function or "
-                    f"something it refers to cannot be pickled ({error}); create such objects in open() instead"
-                ) from None
-        raise GraphError(f"vertex {vertex.name!r} cannot be sent to the workers: {whole}") from None
+            pickled_vertex(vertex)
 
 
 _subtasks: dict[tuple[int, int], Subtask] = {}
