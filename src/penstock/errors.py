@@ -15,6 +15,14 @@ class ConfigurationError(PenstockError, ValueError):
     """A setting has a value that cannot be used; raised before anything runs."""
 
 
+class DeclaredTypeError(PenstockError, TypeError):
+    """A value is not of the type that was declared for it, and cannot be made so without loss; `value` is it."""
+
+    def __init__(self, text: str, value: object = None) -> None:
+        super().__init__(text)
+        self.value = value
+
+
 class KeyEncodingError(PenstockError, TypeError):
     """A key has no canonical bytes, so it could not be found again after a restart."""
 

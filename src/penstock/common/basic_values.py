@@ -52,7 +52,7 @@ def _to_integer(value: Any) -> int:
     if not isinstance(value, (numbers.Real, decimal.Decimal)):
         raise UnfitError
     try:
-        whole = int(value)
+        whole = int(value)  # type: ignore[arg-type]
     except (ValueError, OverflowError):  # not a number, infinite
         raise UnfitError from None
     if whole != value:

@@ -72,8 +72,8 @@ class Types:
 
     >>> Types.ROW_NAMED(["id", "price"], [Types.INT(), Types.DOUBLE()])
     ROW(id: INT, price: DOUBLE)
-    >>> Types.BYTE().coerce(130)
-    -126
+    >>> Types.DOUBLE().coerce(1)
+    1.0
     """
 
     @staticmethod

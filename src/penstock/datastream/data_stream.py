@@ -42,7 +42,7 @@ from penstock.datastream.node_handle import NAME_PREFIX, DataStreamSink, NodeHan
 from penstock.datastream.output_tag import OutputTag
 from penstock.datastream.selectors import Field, check_field, make_key_selector
 from penstock.errors import GraphError
-from penstock.graph.nodes import Chaining, Edge, Exchange, Partitioning, Role
+from penstock.graph.nodes import Chaining, Edge, Exchange, Node, Partitioning, Role
 
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
 from penstock.runtime import operators
@@ -93,10 +93,16 @@ def add_operator(
     operator: Any,
     edges: tuple[Edge, ...],
     output_type: TypeInformation | None,
+    is_checked: bool = True,
     **settings: Any,
 ) -> DataStream:
-    """Append an operator that reads `edges` to the graph; the stream of its results."""
-    node = environment.graph.add(Role.OPERATOR, name, operator, edges, output_type=output_type, **settings)
+    """Append an operator that reads `edges` to the graph; the stream of its results.
+
+    `is_checked`: the results come from user code, so they are made to be of the type, or refused.
+    """
+    checked_type = output_type if is_checked else None
+    types = {"output_type": output_type, "checked_type": checked_type}
+    node = environment.graph.add(Role.OPERATOR, name, operator, edges, **types, **settings)
     return DataStream(environment, (Edge(node.id),), node_id=node.id, output_type=output_type)
 
 
@@ -182,9 +188,9 @@ class DataStream(NodeHandle):
         """Keep the elements for which the function, or an expression such as `col("price") > 100`, is true."""
         if isinstance(func, Expression):
             check_fields("filter", func, self.output_type)
-            return self._then("Filter", operators.ExpressionFilterOperator(func), self.output_type)
+            return self._then("Filter", operators.ExpressionFilterOperator(func), self.output_type, is_checked=False)
         check_function("filter", func, FilterFunction)
-        return self._then("Filter", operators.FilterOperator(func, self.is_keyed), self.output_type)
+        return self._then("Filter", operators.FilterOperator(func, self.is_keyed), self.output_type, is_checked=False)
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream:
         """Apply a process function: any output, side outputs, timestamps."""
@@ -202,6 +208,7 @@ class DataStream(NodeHandle):
             "Projection",
             operators.SelectOperator(tuple(map(col, fields)), None),
             projected_type(self.output_type, fields),
+            is_checked=False,
         )
 
     def select(self, *expressions: Expression | str) -> DataStream:
@@ -212,7 +219,7 @@ class DataStream(NodeHandle):
         types = [expression_type(expression, self.output_type) for expression in chosen]
         known = [each for each in types if each is not None]
         declared = Types.ROW_NAMED(list(names), known) if len(known) == len(types) else None
-        return self._then("Select", operators.SelectOperator(chosen, names), declared)
+        return self._then("Select", operators.SelectOperator(chosen, names), declared, is_checked=False)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Give elements event times and the stream watermarks."""
@@ -220,7 +227,8 @@ class DataStream(NodeHandle):
             raise GraphError(
                 f"assign_timestamps_and_watermarks: expected a WatermarkStrategy, got {watermark_strategy!r}."
             )
-        return self._then("Timestamps/Watermarks", operators.WatermarkOperator(watermark_strategy), self.output_type)
+        operator = operators.WatermarkOperator(watermark_strategy)
+        return self._then("Timestamps/Watermarks", operator, self.output_type, is_checked=False)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """Return the elements that the operator sent to the tag."""
@@ -232,8 +240,20 @@ class DataStream(NodeHandle):
             raise GraphError(
                 f"get_side_output: {node.name!r} is a source; it has no side output {output_tag.tag_id!r}."
             )
+        self._declare_side_output(node, output_tag)
         edge = Edge(node.id, tag=output_tag.tag_id)
         return self._only_edges((edge,), "get_side_output", output_tag.type_info)
+
+    def _declare_side_output(self, node: Node, output_tag: OutputTag) -> None:
+        declared, known = output_tag.type_info, node.side_types.get(output_tag.tag_id)
+        if declared is None or declared == known:
+            return
+        if known is not None:
+            raise GraphError(
+                f"get_side_output: {output_tag.tag_id!r} of {node.name!r} is {known!r} elsewhere, here {declared!r}: "
+                "use one tag."
+            )
+        self.environment.graph.change(node.id, side_types={**node.side_types, output_tag.tag_id: declared})
 
     def union(self, *streams: DataStream) -> DataStream:
         """Merge streams of the same type; without others it is this stream."""
@@ -243,7 +263,9 @@ class DataStream(NodeHandle):
             if stream.environment is not self.environment:
                 raise GraphError("union: the streams belong to different environments; build them from one.")
         edges = itertools.chain(self.edges, *(stream.edges for stream in streams))
-        return self._only_edges(tuple(edges), "union", self.output_type)
+        # Streams of different types make one whose type is not known.
+        is_one_type = all(stream.output_type == self.output_type for stream in streams)
+        return self._only_edges(tuple(edges), "union", self.output_type if is_one_type else None)
 
     # ---- several streams ----
 
@@ -401,8 +423,10 @@ class DataStream(NodeHandle):
 
     # ---- how nodes and edges are made ----
 
-    def _then(self, name: str, operator: Any, output_type: TypeInformation | None) -> DataStream:
-        return add_operator(self.environment, name, operator, self.edges, output_type)
+    def _then(
+        self, name: str, operator: Any, output_type: TypeInformation | None, is_checked: bool = True
+    ) -> DataStream:
+        return add_operator(self.environment, name, operator, self.edges, output_type, is_checked)
 
     def _end(self, name: str, operator: Any) -> DataStreamSink:
         node = self.environment.graph.add(Role.SINK, NAME_PREFIX[Role.SINK] + name, operator, self.edges)

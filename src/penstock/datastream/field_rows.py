@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.common.basic_types import BasicType
+from penstock.common.typed_key import TypedKey
 from penstock.common.typeinfo import (
     BasicTypeInfo,
     DateTypeInfo,
@@ -53,6 +54,7 @@ class KeyColumns:
         selector: Callable[[Any], Any], declared: TypeInformation | None, key_type: TypeInformation | None
     ) -> KeyColumns:
         """The columns of what `key_by` was given."""
+        selector = selector.select if isinstance(selector, TypedKey) else selector
         parts = selector.parts if isinstance(selector, CompositeSelector) else (selector,)
         fields = [part.field for part in parts if isinstance(part, FieldSelector)]
         if len(fields) != len(parts):

@@ -12,7 +12,7 @@ from penstock.datastream.data_stream import DataStream
 from penstock.datastream.field_aggregates import FieldAggregate
 from penstock.datastream.field_rows import KeyColumns, check_aggregates, row_type
 from penstock.datastream.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
-from penstock.datastream.selectors import Field, KeyAndValue, check_field
+from penstock.datastream.selectors import Field, KeyAndValue, check_field, typed_selector
 from penstock.errors import GraphError
 from penstock.graph.nodes import Exchange, Partitioning
 from penstock.runtime import operators
@@ -32,6 +32,7 @@ class KeyedStream(DataStream):
         self, stream: DataStream, key_selector: Callable[[Any], Any], key_type: TypeInformation | None = None
     ) -> None:
         """Made by `DataStream.key_by`."""
+        key_selector = typed_selector(key_selector, key_type, stream.output_type)
         keyed = Partitioning(Exchange.KEYED, key_selector, key_type=key_type)
         super().__init__(stream.environment, stream.edges_with(keyed), made_by="key_by", output_type=stream.output_type)
         self.key_selector = key_selector
@@ -78,7 +79,7 @@ class KeyedStream(DataStream):
         key = KeyColumns.of(self.key_selector, self.output_type, self.edges[0].partitioning.key_type)
         names, produced = row_type(zip(key.names, key.types, strict=True), function, self.output_type)
         operator = operators.RollingFieldsOperator(function, names, key.is_spread)
-        return self._then("Field Aggregation", operator, produced)
+        return self._then("Field Aggregation", operator, produced, is_checked=False)
 
     def sum(self, position_to_sum: Field = 0) -> DataStream:
         """Rolling sum of a field; other fields are those of the key's first element."""

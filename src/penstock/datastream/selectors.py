@@ -11,7 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.common.column_block import ColumnSelector
+from penstock.common.conversions import conversion_of
 from penstock.common.record_fields import Field, FieldGetters, field_names, position_of, read_field
+from penstock.common.typed_key import TypedKey
+from penstock.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from penstock.common.types import Row
 from penstock.datastream.functions import KeySelector
 from penstock.errors import GraphError
@@ -26,6 +29,7 @@ __all__ = [
     "only_key",
     "read_field",
     "replace_field",
+    "typed_selector",
 ]
 
 
@@ -126,6 +130,29 @@ def make_key_selector(selector: Any, method: str = "key_by") -> Callable[[Any], 
     raise GraphError(
         f"{method}: expected a callable, a KeySelector, a field name, a position or a list of these, got {selector!r}."
     )
+
+
+def typed_selector(
+    selector: Callable[[Any], Any], key_type: TypeInformation | None, record_type: TypeInformation | None
+) -> Callable[[Any], Any]:
+    """Return a selector whose keys are made to be of the declared type, if they are not so by themselves."""
+    if key_type is None or conversion_of(key_type) is None or _type_of_key(selector, record_type) == key_type:
+        return selector
+    return TypedKey(selector, key_type)
+
+
+def _type_of_key(selector: Callable[[Any], Any], record_type: TypeInformation | None) -> TypeInformation | None:
+    """The type of a key that is made of fields with declared types."""
+    if isinstance(selector, CompositeSelector):
+        types = [_type_of_key(part, record_type) for part in selector.parts]
+        known = [each for each in types if each is not None]
+        return Types.TUPLE(known) if len(known) == len(types) else None
+    if not isinstance(selector, FieldSelector) or not isinstance(record_type, (RowTypeInfo, TupleTypeInfo)):
+        return None
+    field, field_types = selector.field, record_type.get_field_types()
+    if isinstance(field, str):
+        field = record_type.get_field_index(field) if isinstance(record_type, RowTypeInfo) else -1
+    return field_types[field] if 0 <= field < len(field_types) else None
 
 
 def only_key(record: Any) -> int:

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from penstock.common.basic_types import shown
 from penstock.common.configuration import Configuration
+from penstock.common.conversions import MisfitError, conversion_of
 from penstock.common.execution_config import ExecutionConfig
 from penstock.common.given_configuration import with_given
 from penstock.common.job_client import JobClient
@@ -357,9 +359,8 @@ class StreamExecutionEnvironment:
         else:
             hint = "; a DataFrame of Spark goes to from_spark" if hasattr(collection, "isStreaming") else ""
             raise GraphError(f"from_collection: expected a list or another iterable, got {collection!r:.200}{hint}.")
-        if type_info is not None:
-            values = [_coerced(type_info, value, position) for position, value in enumerate(values)]
-        return self._source("Collection Source", CollectionSource(values), None, type_info)
+        values = _of_type(type_info, values)
+        return self._source("Collection Source", CollectionSource(values), None, type_info, is_checked=False)
 
     def from_sequence(self, from_: int, to: int) -> DataStream:
         """Stream the whole numbers from the first to the second, both included."""
@@ -458,11 +459,22 @@ class StreamExecutionEnvironment:
     # ---- making nodes, the job's graph and its settings ----
 
     def _source(
-        self, name: str, source: Source, strategy: WatermarkStrategy | None, type_info: TypeInformation | None
+        self,
+        name: str,
+        source: Source,
+        strategy: WatermarkStrategy | None,
+        type_info: TypeInformation | None,
+        is_checked: bool = True,
     ) -> DataStream:
+        """Append a source; records are made to be of a type that the program declares, not of what it knows itself."""
         operator, produced = operators.create_source_operator(source, strategy), type_info or source.produced_type()
         node = self.graph.add(
-            Role.SOURCE, f"Source: {name}", operator, is_single=source.is_single(), output_type=produced
+            Role.SOURCE,
+            f"Source: {name}",
+            operator,
+            is_single=source.is_single(),
+            output_type=produced,
+            checked_type=type_info if is_checked else None,
         )
         return DataStream(self, (Edge(node.id),), node_id=node.id, output_type=produced)
 
@@ -556,13 +568,15 @@ def _frame_factory(frame: Any) -> Callable[[Any], Any]:
     return frame  # type: ignore[no-any-return]
 
 
-def _coerced(type_info: TypeInformation, value: Any, position: int) -> Any:
+def _of_type(type_info: TypeInformation | None, values: list[Any]) -> list[Any]:
+    convert = conversion_of(type_info)
     try:
-        return type_info.coerce(value)
-    except (TypeError, ValueError) as error:
+        return values if convert is None else convert(values)
+    except MisfitError as misfit:
+        position = next(position for position, value in enumerate(values) if value is misfit.value)
         raise GraphError(
-            f"from_collection: element {position}, {value!r}, is not of {type_info!r}: {error}."
-        ) from error
+            f"from_collection: element {position}, {shown(misfit.value)}, is not of {type_info!r}: {misfit}."
+        ) from None
 
 
 def _unusable_source(method: str, given: Any) -> GraphError:

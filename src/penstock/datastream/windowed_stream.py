@@ -15,6 +15,7 @@ from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, R
 from penstock.datastream.arguments import check_function, check_type, is_whole
 from penstock.datastream.data_stream import DataStream, add_operator
 from penstock.datastream.field_aggregates import FieldAggregate
+from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.field_rows import WINDOW_NAMES, KeyColumns, check_aggregates, row_type
 from penstock.datastream.functions import (
     AggregateFunction,
@@ -277,9 +278,9 @@ class _Windows:
             else self._keyed(partials, KeyOfPart(self._key_selector))
         )
         described = f"Window({type(self._assigner).__name__}, {type(trigger).__name__}, {method})"
-        return add_operator(
-            environment, name, operator, edges, output_type, is_single=self._is_single, description=described
-        )
+        # Aggregates of fields are rows that Penstock makes itself.
+        settings = {"is_checked": not isinstance(combine, FieldAggregation), "is_single": self._is_single}
+        return add_operator(environment, name, operator, edges, output_type, description=described, **settings)
 
     def _keyed(self, stream: DataStream, key_selector: Callable[[Any], Any]) -> tuple[Edge, ...]:
         return stream.edges_with(Partitioning(Exchange.KEYED, key_selector, key_type=self._key_type))

@@ -249,7 +249,8 @@ def _vertex(draft: _Draft, uids: dict[int, str], outputs: list[OutEdge], inputs:
         parent_id = draft.parents.get(member.id)
         parent = None if parent_id is None else index[parent_id]
         tag = member.inputs[0].tag if parent is not None else None
-        operators.append(ChainedOperator(uids[member.id], member.name, member.operator, parent, tag, member.role))
+        place = (uids[member.id], member.name, member.operator, parent, tag, member.role)
+        operators.append(ChainedOperator(*place, member.checked_type, member.side_types))
     name = " -> ".join(member.name for member in draft.members)
     return Vertex(
         id=draft.position,

@@ -78,7 +78,9 @@ class Node:
 
     `operator` is an unopened `penstock.runtime` operator (for sources: a source operator; for sinks: a sink
     operator); a fresh copy is opened in every subtask. `parallelism` None means the environment's default.
-    `is_single` marks a node that must run with parallelism 1 (a collection source, a non-keyed window).
+    `is_single` marks a node that must run with parallelism 1 (a collection source, a non-keyed window). `output_type`
+    is what is known of its results; where they come from user code, `checked_type` is what they are made to be, and
+    `side_types` the same for its side outputs, by tag.
     """
 
     id: int
@@ -92,6 +94,8 @@ class Node:
     chaining: Chaining = Chaining.ALWAYS
     is_single: bool = False
     output_type: Any = None
+    checked_type: Any = None
+    side_types: dict[str, Any] = field(default_factory=dict)
     description: str | None = None
 
 

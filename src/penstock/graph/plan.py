@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.graph.nodes import Exchange, Partitioning, Role
@@ -16,7 +16,10 @@ from penstock.graph.nodes import Exchange, Partitioning, Role
 
 @dataclass(frozen=True)
 class ChainedOperator:
-    """An operator inside a vertex; `parent` is the index of the operator that feeds it (None for the head)."""
+    """An operator inside a vertex; `parent` is the index of the operator that feeds it (None for the head).
+
+    `checked_type` and `side_types` (by tag) are the declared types that its results are made to be of.
+    """
 
     uid: str
     name: str
@@ -24,6 +27,8 @@ class ChainedOperator:
     parent: int | None
     tag: str | None
     role: Role
+    checked_type: Any = None
+    side_types: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

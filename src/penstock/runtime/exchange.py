@@ -22,6 +22,7 @@ from penstock.graph.plan import OutEdge
 from penstock.runtime import rows
 from penstock.runtime.columns import ColumnBlock, KeyFields, Stamps, encode_columns, key_array, key_objects, pieces_of
 from penstock.runtime.failure import current_record, describe_failure
+from penstock.runtime.key_selection import select_keys
 from penstock.runtime.pending_columns import PendingColumns
 from penstock.runtime.rows import AnyTimestamps, ExchangeRow, Timestamps, Values
 from penstock.state.group_columns import column_key_groups
@@ -173,11 +174,7 @@ class ExchangeWriter(ABC):
             self._keys[target] = []
 
     def _selected(self, selector: Callable[[Any], Any], values: list[Any]) -> list[Any]:
-        consumed = iter(values)
-        try:
-            return [selector(value) for value in consumed]
-        except Exception as error:
-            raise self._failure(error, "selecting the key", current_record(values, consumed)) from None
+        return select_keys(selector, values, self._failure)
 
     def _failure(self, error: Exception, during: str, record: Any) -> Exception:
         return describe_failure(

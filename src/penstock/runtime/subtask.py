@@ -20,10 +20,10 @@ from penstock.runtime.calls import CallRunners
 from penstock.runtime.context import OperatorContext
 from penstock.runtime.exchange import ExchangeWriter, RowEmitter, create_writer
 from penstock.runtime.operators import PartitionedSourceOperator, SourceOperator, StreamOperator
-from penstock.runtime.output import Output
 from penstock.runtime.report import Report, SubtaskEntry
 from penstock.runtime.rows import ExchangeRow, Values
 from penstock.runtime.source_tasks import SourceTask
+from penstock.runtime.typed_output import create_output
 from penstock.runtime.valve import InputValve, combine
 from penstock.state.declarations import Declared, Written
 from penstock.state.keyed import KeyedStateBackend
@@ -155,7 +155,12 @@ class Subtask:
 
     def _connect(self, shares_objects: bool) -> None:
         """Wire outputs and open from the last operator to the first, so that what is fed is ready before its feeder."""
-        outputs = [Output(shares_objects=shares_objects) for _ in self._operators]
+        outputs = [
+            create_output(
+                chained.checked_type, chained.side_types, chained.operator.failure, shares_objects=shares_objects
+            )
+            for chained in self.vertex.operators
+        ]
         for index, chained in enumerate(self.vertex.operators):
             if chained.parent is not None:
                 outputs[chained.parent].add_chained(chained.tag, self._operators[index])

@@ -1,4 +1,4 @@
-"""What a declared type makes of values, as measured on PyFlink 2.3 (its compiled coders, and jobs); tests run the table."""
+"""What a declared type makes of values, as measured on PyFlink 2.3 (its compiled coders, and jobs): a table for tests."""
 
 from __future__ import annotations
 

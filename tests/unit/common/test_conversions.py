@@ -109,7 +109,7 @@ def test_objects_of_a_class_stay_what_they_are() -> None:
     records = [Record("a", 1), Record("b", 2)]
     assert converted(from_hint(Record), records) is records
     assert converted(from_hint(Record), [Record("a", True)]) == [Record("a", 1)]
-    with pytest.raises(MisfitError, match="field 'y' of Record.*got str"):
+    with pytest.raises(MisfitError, match=r"field 'y' of Record.*got str"):
         converted(from_hint(Record), [Record("a", "b")])  # type: ignore[arg-type]
 
 

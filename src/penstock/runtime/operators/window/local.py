@@ -26,7 +26,7 @@ from penstock.datastream.window import (
 from penstock.errors import KeyEncodingError
 from penstock.runtime.callables import method_or_callable
 from penstock.runtime.columns import ColumnBlock, KeyFields, Stamps
-from penstock.runtime.failure import current_record
+from penstock.runtime.key_selection import select_keys
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.window.field_panes import PaneColumns
 from penstock.runtime.operators.window.partials import Partial
@@ -322,11 +322,7 @@ class LocalWindowAggregation(StreamOperator):
         return left
 
     def _selected(self, values: list[Any]) -> list[Any]:
-        consumed, selector = iter(values), self.key_selector
-        try:
-            return [selector(value) for value in consumed]
-        except Exception as error:
-            raise self.failure(error, "selecting the key", current_record(values, consumed)) from None
+        return select_keys(self.key_selector, values, self.failure)
 
     def _slots(self, keys: list[Any], values: list[Any]) -> list[Any]:
         """Keys as they are, for equal keys are one key; stand-ins where one of them cannot be hashed."""
