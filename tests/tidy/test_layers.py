@@ -40,8 +40,9 @@ CORE = FOUNDATION | {"state", "graph", "runtime", "connectors", "datastream"}
 # What each part may import when it is loaded, by dotted prefix after `penstock.`. Its own modules are always allowed.
 LAYERS: dict[str, set[str]] = {
     "errors": set(),
-    # What is on this machine: a place for files, a Java.
+    # What is on this machine: a place for files, one for a while, a Java.
     "user_cache": set(),
+    "scratch": {"errors"},
     "java": {"errors", "user_cache"},
     "kafka_broker": {"errors", "java", "user_cache"},
     "common": {"errors"},
@@ -57,16 +58,16 @@ LAYERS: dict[str, set[str]] = {
     # A version is sealed and published by the plan's own sinks, whatever engine ran it.
     "checkpoint": FOUNDATION | CONTRACTS | PLAN | {"state", "runtime"},
     # Reads what a checkpoint holds by the plan that made it, and makes the first version of another plan.
-    "savepoint": FOUNDATION | CONTRACTS | VOCABULARY | PLAN | {"state", "runtime", "checkpoint"},
+    "savepoint": FOUNDATION | CONTRACTS | VOCABULARY | PLAN | {"state", "runtime", "checkpoint", "scratch"},
     "datastream": CORE,
     "cep": CORE,
     "table": CORE | {"cep"},
     # Reads and writes savepoints without a job; the tasks are the engine's.
-    "state_processor": CORE | {"checkpoint", "savepoint"},
-    "engine": CORE | {"asynchronous", "checkpoint", "java", "savepoint", "state_processor", "user_cache"},
+    "state_processor": CORE | {"checkpoint", "savepoint", "scratch"},
+    "engine": CORE | {"asynchronous", "checkpoint", "java", "savepoint", "scratch", "state_processor", "user_cache"},
     "testing": CORE | {"asynchronous", "checkpoint", "savepoint"},
     "server": CORE | {"checkpoint", "engine", "savepoint", "table"},
-    "cli": CORE | {"checkpoint", "engine", "kafka_broker", "savepoint", "table", "server"},
+    "cli": CORE | {"checkpoint", "engine", "kafka_broker", "savepoint", "scratch", "table", "server"},
     "__main__": {"cli"},
 }
 

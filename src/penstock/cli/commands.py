@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 import penstock
 from penstock.cli import jobs, kafka, state
+from penstock.cli.output import note
 from penstock.cli.run import run
 from penstock.errors import PenstockError
 
@@ -20,7 +21,7 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except PenstockError as error:
-            typer.echo(f"penstock: {error}", err=True)
+            note(f"penstock: {error}")
             raise typer.Exit(1) from error
 
 

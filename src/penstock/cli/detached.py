@@ -10,6 +10,7 @@ from pathlib import Path
 from penstock.cli.program import Program
 from penstock.common.configuration import Configuration
 from penstock.engine.job_cards import CardFolder, JobCard, user_folder
+from penstock.scratch import make_private, open_private
 
 _LOOK_SECONDS = 0.1
 _TAIL_LINES = 30
@@ -26,7 +27,7 @@ class DetachedProgram:
         settings = [f"-D{key}={value}" for key, value in configuration.to_dict().items()]
         target = ["-m", program.target, "--"] if program.is_module else ["--", program.target]
         command = [sys.executable, "-u", "-m", "penstock", "run", *settings, *target, *program.arguments]
-        with self.log.open("ab") as stream:
+        with open(self.log, "ab", opener=open_private) as stream:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, start_new_session=True
             )
@@ -49,6 +50,6 @@ class DetachedProgram:
 
 def _new_log(target: str) -> Path:
     folder = user_folder() / "logs"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(str(folder))
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S-%f")
     return folder / f"{Path(target).stem}-{stamp}.log"

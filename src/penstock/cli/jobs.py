@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.output import NOTHING, Columns, moment, note, number, show_json
+from penstock.cli.output import NOTHING, Columns, moment, note, number, one_line, show_json
 from penstock.engine.running_jobs import RunningJob, find_job, running_jobs
 from penstock.errors import ConfigurationError
 
@@ -64,7 +64,7 @@ def savepoint(
     found, place = _with_place(job, directory, "DIRECTORY")
     path = found.savepoint(place)
     note(f"savepoint of job {found.card.name!r} ({found.card.job_id}):")
-    typer.echo(path)
+    typer.echo(one_line(path))
 
 
 def stop(
@@ -86,7 +86,7 @@ def stop(
     found, place = _with_place(job, savepoint_path, "--savepoint-path")
     path = found.stop(place, drain=drain)
     note(f"job {found.card.name!r} ({found.card.job_id}) has stopped; savepoint:")
-    typer.echo(path)
+    typer.echo(one_line(path))
 
 
 def cancel(job: Job) -> None:

@@ -82,8 +82,8 @@ def show_json(content: Any) -> None:
 
 
 def note(text: str) -> None:
-    """Tell a person something that is not the result."""
-    typer.echo(text, err=True)
+    """Tell a person something that is not the result; names and texts in it may come from elsewhere."""
+    typer.echo("".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text), err=True)
 
 
 def one_line(text: str) -> str:

@@ -150,7 +150,7 @@ class StageWriter:
 
 def _opened(folder: str, file: str) -> Any:
     try:
-        return Storage(folder).open_output(file)
+        return Storage(folder).open_private_output(file)
     except OSError as failure:
         raise SinkError(f"Cannot stage records in {folder}: {failure}.") from failure
 

@@ -37,6 +37,13 @@ class Storage:
         self.file_system.create_dir(os.path.dirname(full), recursive=True)
         return self.file_system.open_output_stream(full)
 
+    def open_private_output(self, path: str) -> Any:
+        """Open a new file that, on a local disk, only its user can read."""
+        if not isinstance(self.file_system, arrow_fs.LocalFileSystem):
+            return self.open_output(path)
+        os.makedirs(os.path.dirname(self.full(path)), exist_ok=True)
+        return open(self.full(path), "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
+
     def open_input(self, path: str) -> Any:
         """Open a file for reading at any position."""
         return self.file_system.open_input_file(self.full(path))

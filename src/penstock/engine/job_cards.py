@@ -12,6 +12,7 @@ import stat
 import tempfile
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from penstock.user_cache import user_cache
 HOME = "PENSTOCK_HOME"
 """Variable that names another folder for what Penstock keeps for a user on a machine."""
 
-_FORMAT = 1
+_FORMAT = 2  # 1 had requests that carried the token itself
+_WHAT_TO_DO = f"set {HOME} to a folder of your own"
 _SUFFIX = ".json"
 
 
@@ -69,12 +71,12 @@ class CardFolder:
 
     def open(self) -> None:
         """Make the folder, or see that it is the user's alone."""
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = self.path.stat()
-        if hasattr(os, "getuid") and found.st_uid != os.getuid():
-            raise ConfigurationError(f"{self.path} belongs to another user: set {HOME} to a folder of your own")
-        if stat.S_IMODE(found.st_mode) & 0o077:
-            self.path.chmod(0o700)
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            self.path.mkdir(mode=0o700)
+        descriptor = self._opened()
+        if descriptor is not None:
+            os.close(descriptor)
 
     def new_name(self, job_id: str) -> str:
         """A name for the files of one start of a job; short, for that of a Unix socket may not be long."""
@@ -108,19 +110,62 @@ class CardFolder:
         return self.path / f"{file}{_SUFFIX}"
 
     def _read(self) -> Iterator[JobCard]:
-        for path in self.path.glob(f"*{_SUFFIX}"):
-            try:
-                content = json.loads(path.read_text())
-                if content.pop("format") != _FORMAT:
-                    continue  # of another version of Penstock, which knows what to do with it
-                card = JobCard(**content, file=path.stem)
-            except FileNotFoundError:
-                continue
-            except (ValueError, KeyError, TypeError, AttributeError):
-                path.unlink(missing_ok=True)  # cards appear whole, so this is none
-                continue
-            if card.is_here:
-                yield card
+        folder = self._opened()
+        if folder is None:
+            return
+        try:
+            for name in os.listdir(folder):
+                card = self._card(folder, name) if name.endswith(_SUFFIX) else None
+                if card is not None and card.is_here:
+                    yield card
+        finally:
+            os.close(folder)
+
+    def _card(self, folder: int, name: str) -> JobCard | None:
+        """What a file says; a card leads to a job that is told what to do, so none is taken from anybody else."""
+        try:
+            with os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)) as stream:
+                if not _is_own_file(os.fstat(stream.fileno())):
+                    return None
+                content = json.load(stream)
+            if content.pop("format") != _FORMAT:
+                return None  # of another version of Penstock, which knows what to do with it
+            return JobCard(**content, file=name.removesuffix(_SUFFIX))
+        except OSError:  # gone, or a link
+            return None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)  # cards appear whole, so this is none
+            return None
+
+    def _opened(self) -> int | None:
+        """The folder, for as long as it is read: a path may lead elsewhere a moment later. None if there is none."""
+        try:
+            above = os.stat(self.path.parent)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ConfigurationError(
+                f"{self._refused} is a link or no folder ({error.strerror}): {_WHAT_TO_DO}"
+            ) from None
+        found = os.fstat(descriptor)
+        if above.st_uid not in (os.geteuid(), 0) or found.st_uid != os.geteuid():
+            os.close(descriptor)
+            raise ConfigurationError(f"{self._refused} belongs to another user: {_WHAT_TO_DO}")
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            os.fchmod(descriptor, 0o700)
+        return descriptor
+
+    @property
+    def _refused(self) -> str:
+        return f"{self.path}, where the running jobs of a user are noted,"
+
+
+def _is_own_file(found: os.stat_result) -> bool:
+    """Whether it is a file of the user's that nobody else can write to."""
+    mode = found.st_mode
+    return stat.S_ISREG(mode) and found.st_uid == os.geteuid() and not stat.S_IMODE(mode) & 0o022
 
 
 def user_folder() -> Path:

@@ -1,7 +1,8 @@
 """The way into a process from another one of the same user: a line of JSON there, a line of JSON back.
 
 Owns sockets and threads, not what is asked: that is the business of the function that answers. It is a Unix socket
-where there can be one, otherwise a port that only this machine reaches; a request bears the token of the job's card.
+where there can be one, otherwise a port that only this machine reaches. Both sides prove that they know the token of
+the job's card, and neither sends it: a socket or port may have come into other hands.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hmac
 import json
 import logging
+import os
 import secrets
 import socket
 import threading
@@ -82,17 +84,18 @@ class JobSocket:
         """Whatever happens here is told to who asked; the job has nothing to do with it."""
         try:
             request = json.loads(line)
-            token = str(request.pop("token", ""))
-            if not hmac.compare_digest(token.encode(), self.token.encode()):
+            nonce, proof = str(request.pop("nonce", "")), str(request.pop("proof", ""))
+            if not _is_proof(proof, self.token, nonce, request):
                 return {"error": "the request does not bear the token of the job"}
         except (ValueError, AttributeError, TypeError):
             return {"error": "the request is not a line of JSON"}
         try:
-            return {"result": self._answer(request)}
+            reply = {"result": self._answer(request)}
         except PenstockError as error:
-            return {"error": str(error)}
+            reply = {"error": str(error)}
         except Exception as error:
-            return {"error": f"{type(error).__name__}: {error}"}
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        return {**reply, "proof": _proof(self.token, nonce, reply)}
 
 
 def finish_answers(patience_seconds: float) -> None:
@@ -110,19 +113,33 @@ def ask(address: str, token: str, request: Request, timeout_seconds: float | Non
     """
     try:
         with _connect(address, timeout_seconds) as connection:
-            connection.sendall(json.dumps({**request, "token": token}).encode() + b"\n")
+            nonce = secrets.token_hex(16)
+            signed = {**request, "nonce": nonce, "proof": _proof(token, nonce, request)}
+            connection.sendall(json.dumps(signed).encode() + b"\n")
             line = _read_line(connection, None)
     except FileNotFoundError as error:
         raise ConnectionError(str(error)) from None
     try:
         reply = json.loads(line)
-        refusal = reply.get("error")
+        proof, refusal = str(reply.pop("proof", "")), reply.get("error")
+        if refusal is None and not _is_proof(proof, token, nonce, reply):
+            raise ValueError
     except (ValueError, AttributeError):
         # Somebody else has the port by now, or the process died while it answered.
         raise ConnectionError(f"{address} does not answer as a job does") from None
     if refusal is not None:
         raise PenstockError(refusal)
     return reply["result"]
+
+
+def _proof(token: str, nonce: str, content: dict[str, Any]) -> str:
+    """Shows that whoever wrote the content knows the token, and wrote it for this request."""
+    text = json.dumps([nonce, content], sort_keys=True)
+    return hmac.new(token.encode(), text.encode(), "sha256").hexdigest()
+
+
+def _is_proof(proof: str, token: str, nonce: str, content: dict[str, Any]) -> bool:
+    return hmac.compare_digest(proof.encode(), _proof(token, nonce, content).encode())
 
 
 def _listen(path: Path) -> tuple[socket.socket, str]:
@@ -143,10 +160,13 @@ def _listen(path: Path) -> tuple[socket.socket, str]:
 def _connect(address: str, timeout_seconds: float | None) -> socket.socket:
     if address.startswith(_TCP):
         return socket.create_connection(("127.0.0.1", int(address.removeprefix(_TCP))), timeout_seconds)
+    path = address.removeprefix(_UNIX)
+    if os.stat(path, follow_symlinks=False).st_uid != os.geteuid():
+        raise ConnectionError(f"{path} is not a socket of this user's")
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.settimeout(timeout_seconds)
-        connection.connect(address.removeprefix(_UNIX))
+        connection.connect(path)
     except BaseException:
         connection.close()
         raise

@@ -6,8 +6,6 @@ Small and picklable, so that tasks can be told where to read; nothing here knows
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from typing import Protocol
 from penstock.checkpoint.directory import resolve
 from penstock.savepoint.manifest import FileRecord
 from penstock.savepoint.parts import check_file, read_keyed_rows
+from penstock.scratch import make_scratch, remove_scratch
 from penstock.state.portable import PortableRow, exported_rows, exported_states, is_declaration
 from penstock.state.store import OrderedStore
 from penstock.state.versions import StateVersion, SubtaskState
@@ -59,14 +58,14 @@ class CheckpointRows:
         """The state as a store, for as long as the block lasts."""
         filesystem, path = resolve(self.uri)
         is_small = sum(file.bytes for file in self.version.files) <= _HEAP_BYTES
-        scratch = None if is_small else tempfile.mkdtemp(prefix="penstock-state-")
+        scratch = None if is_small else make_scratch("state")
         try:
             local = None if scratch is None else os.path.join(scratch, "state")
             with SubtaskState.open(filesystem, f"{path}/{self.folder}", self.version, local_path=local) as state:
                 yield state.store
         finally:
             if scratch is not None:
-                shutil.rmtree(scratch, ignore_errors=True)
+                remove_scratch(scratch)
 
 
 @dataclass(frozen=True)

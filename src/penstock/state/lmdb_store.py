@@ -70,6 +70,7 @@ class LmdbStore(LocalStore):
             metasync=False,
             readahead=False,
             meminit=False,
+            mode=0o600,
         )
         try:
             _check_length(environment, path)

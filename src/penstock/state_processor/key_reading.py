@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +11,7 @@ from penstock.runtime.callables import checked_results
 from penstock.runtime.context import OperatorContext, OperatorRuntimeContext
 from penstock.runtime.failure import describe_failure
 from penstock.savepoint.row_sources import CheckpointRows, RowSource, SavepointRows
+from penstock.scratch import make_scratch, remove_scratch
 from penstock.state.backends import DEFAULT_BACKEND, open_store
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.portable import EVENT_TIMERS, PROCESSING_TIMERS, exported_timers, imported_entries
@@ -103,7 +102,7 @@ def _opened(source: RowSource) -> Iterator[tuple[OrderedStore, int]]:
             yield held, source.operator_index
         return
     is_large = isinstance(source, SavepointRows) and source.record.bytes > _HEAP_BYTES
-    scratch = tempfile.mkdtemp(prefix="penstock-state-") if is_large else None
+    scratch = make_scratch("state") if is_large else None
     store = open_store(DEFAULT_BACKEND, None if scratch is None else os.path.join(scratch, "state"))
     try:
         for row, value in imported_entries(source.rows(_EVERYTHING), 0):
@@ -112,7 +111,7 @@ def _opened(source: RowSource) -> Iterator[tuple[OrderedStore, int]]:
     finally:
         store.close()
         if scratch is not None:
-            shutil.rmtree(scratch, ignore_errors=True)
+            remove_scratch(scratch)
 
 
 def _guarded(action: Callable[[], None], uid: str, during: str) -> None:

@@ -139,7 +139,7 @@ def test_a_port_that_somebody_else_has_now_is_no_job(folder: CardFolder) -> None
 def test_a_job_that_starts_sweeps_up_after_killed_ones(folder: CardFolder) -> None:
     dead_card(folder, gone_pid(), f"unix:{folder.path}/never")
     (folder.path / "broken.json").write_text("{")
-    (folder.path / "later.json").write_text('{"format": 2}')
+    (folder.path / "later.json").write_text('{"format": 3}')
     with announced("alive"):
         assert {path.name for path in folder.path.glob("*.json")} - {"later.json"} == {f"{folder.cards()[0].file}.json"}
         assert (folder.path / "later.json").exists()
@@ -206,7 +206,7 @@ def test_a_job_that_cannot_be_announced_runs_all_the_same(
 
 
 def test_a_folder_of_somebody_else_is_not_used(folder: CardFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "getuid", lambda: os.stat("/").st_uid + 4711)
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat("/").st_uid + 4711)
     with pytest.raises(ConfigurationError, match="belongs to another user: set PENSTOCK_HOME"):
         folder.open()
 
@@ -272,3 +272,71 @@ def test_where_the_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "cache"))
     assert user_folder().name == f"penstock-{os.getuid()}"
+
+
+def forged(card: JobCard, path: Path) -> None:
+    """A card that leads to somebody else's socket."""
+    path.write_text(json.dumps({"format": 2, **{key: value for key, value in vars(card).items() if key != "file"}}))
+
+
+def test_a_card_that_another_user_could_have_written_is_not_read(folder: CardFolder, tmp_path: Path) -> None:
+    with announced("real"):
+        (card,) = folder.cards()
+        forged(card, tmp_path / "elsewhere.json")
+        (folder.path / "link.json").symlink_to(tmp_path / "elsewhere.json")
+        forged(card, folder.path / "writable.json")
+        (folder.path / "writable.json").chmod(0o666)
+        os.mkfifo(folder.path / "pipe.json")
+        assert [each.file for each in folder.cards()] == [card.file]
+
+
+def test_a_link_in_the_place_of_the_folder_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, other = tmp_path / "home", tmp_path / "of another user"
+    home.mkdir()
+    other.mkdir()
+    (home / "jobs").symlink_to(other)
+    monkeypatch.setenv("PENSTOCK_HOME", str(home))
+    forged(JobCard("a" * 32, "forged", 1, "/x", 1, "tcp:1", "t"), other / "forged.json")
+    for look in (running_jobs, CardFolder.of_this_user().open):
+        with pytest.raises(ConfigurationError, match=r"is a link or no folder .*set PENSTOCK_HOME"):
+            look()
+
+
+def test_a_folder_in_a_home_of_another_user_is_refused_before_it_is_read(
+    folder: CardFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.open()
+    real = os.stat(folder.path.parent)
+    changed = os.stat_result((*real[:4], 4711, *real[5:]))
+    monkeypatch.setattr(os, "stat", lambda path, **more: changed)
+    with pytest.raises(ConfigurationError, match="belongs to another user"):
+        running_jobs()
+
+
+def test_the_socket_of_another_user_is_not_asked(folder: CardFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    with announced("totals"):
+        (card,) = folder.cards()
+        monkeypatch.setattr(os, "geteuid", lambda: 4711)
+        with pytest.raises(ConnectionError, match="is not a socket of this user's"):
+            ask(card.address, card.token, {"do": "status"})
+
+
+def test_who_does_not_know_the_token_is_no_job_and_never_sees_it(folder: CardFolder) -> None:
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        card = dead_card(folder, os.getpid(), f"tcp:{server.getsockname()[1]}")
+
+        def pretend() -> None:
+            connection, _ = server.accept()
+            with connection:
+                heard.append(connection.recv(1000))
+                connection.sendall(b'{"result": "/path/of/my/choosing", "proof": ""}\n')
+
+        thread = threading.Thread(target=pretend)
+        thread.start()
+        with pytest.raises(ConnectionError, match="does not answer as a job does"):
+            ask(card.address, "secret-token", {"do": "stop"})
+        thread.join()
+    assert b"secret-token" not in heard[0]

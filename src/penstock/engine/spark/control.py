@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 import time
 from dataclasses import asdict, replace
 
@@ -18,6 +16,7 @@ import cloudpickle
 
 from penstock.engine.spark.surroundings import Surroundings
 from penstock.runtime.intake import SourceList, Wish
+from penstock.scratch import make_scratch, open_private, remove_scratch
 
 CLOCK = "clock"
 """Name of the file that stands for the clock, where a scripted source sets it."""
@@ -28,19 +27,19 @@ class Control:
     """The driver's end of the control file."""
 
     def __init__(self, sources: SourceList) -> None:
-        self.directory = tempfile.mkdtemp(prefix="penstock-control-")
+        self.directory = make_scratch("control")
         self._state = Wish()
         self.clock_file = os.path.join(self.directory, CLOCK) if sources.scripts_clock() else None
         if self.clock_file is not None:
             write_clock(self.clock_file, 0)
-        with open(os.path.join(self.directory, "sources"), "wb") as stream:
+        with open(os.path.join(self.directory, "sources"), "wb", opener=open_private) as stream:
             # Two layers: what the program's own modules and classes need comes before what is made of them.
             cloudpickle.dump((Surroundings.of_this_process(), cloudpickle.dumps(sources)), stream)
         self._write()
 
     def write_plan(self, plan: bytes) -> None:
         """Leave the plan, which the reader sends to the tasks that read; before the query starts."""
-        with open(os.path.join(self.directory, _PLAN), "wb") as stream:
+        with open(os.path.join(self.directory, _PLAN), "wb", opener=open_private) as stream:
             stream.write(plan)
 
     @property
@@ -73,7 +72,7 @@ class Control:
 
     def remove(self) -> None:
         """Clean up; the query must have stopped."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        remove_scratch(self.directory)
 
     def _change(self, **what: object) -> None:
         self._state = replace(self._state, **what)  # type: ignore[arg-type]
@@ -81,7 +80,7 @@ class Control:
 
     def _write(self) -> None:
         path = os.path.join(self.directory, "control.json")
-        with open(path + ".tmp", "w") as stream:
+        with open(path + ".tmp", "w", opener=open_private) as stream:
             json.dump(asdict(self._state), stream)
         os.replace(path + ".tmp", path)
 
@@ -139,6 +138,6 @@ def read_clock(path: str) -> int:
 
 def write_clock(path: str, now_ms: int) -> None:
     """Set a clock file."""
-    with open(path + ".tmp", "w") as stream:
+    with open(path + ".tmp", "w", opener=open_private) as stream:
         stream.write(str(now_ms))
     os.replace(path + ".tmp", path)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -30,11 +28,12 @@ from penstock.engine.spark.control import Control
 from penstock.engine.spark.driver_sinks import DriverSinks
 from penstock.engine.spark.failures import failure_text
 from penstock.engine.spark.frame_ends import FrameEnds
-from penstock.engine.spark.local_stores import remove_local_stores
+from penstock.engine.spark.local_stores import LocalStores
 from penstock.engine.spark.progress import ProgressDisplay
 from penstock.engine.spark.savepoints import SavepointDesk, SavepointRequest
 from penstock.engine.spark.session import get_session, query_config
 from penstock.engine.spark.shipping import ShippedPlan, check_picklable, ship
+from penstock.engine.spark.spark_names import SparkNames
 from penstock.engine.spark.statistics import JobStatistics, Progress
 from penstock.engine.spark.taking_over import TakingOver, declared_on_workers
 from penstock.engine.spark.topology import build_frame, count_frame_sources
@@ -47,13 +46,15 @@ from penstock.runtime.subtask import TaskSettings
 from penstock.savepoint import Origin
 from penstock.savepoint.matching import check_declared
 from penstock.savepoint.starting import Beginning, made_or_abandoned, needs_check
+from penstock.scratch import clear_scratch, make_scratch, remove_scratch
 
 _POLL_SECONDS = 0.05
 
 
 def submit(graph: LogicalGraph, settings: JobSettings) -> SparkJobClient:
     """Check a program, start it as a job and return the handle to it."""
-    temporary = None if settings.checkpoint_directory else tempfile.mkdtemp(prefix="penstock-checkpoint-")
+    clear_scratch()
+    temporary = None if settings.checkpoint_directory else make_scratch("checkpoint")
     try:
         directory = CheckpointDirectory(
             settings.checkpoint_directory or str(temporary), retained=settings.retained_versions
@@ -78,7 +79,7 @@ def submit(graph: LogicalGraph, settings: JobSettings) -> SparkJobClient:
 
 def _remove(temporary: str | None) -> None:
     if temporary is not None:
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove_scratch(temporary)
 
 
 class SparkJob:
@@ -116,6 +117,7 @@ class SparkJob:
         if own is not None:
             shipped = self._ship(self._task_settings(0, time.time_ns() // 1_000_000), None)
             check_declared(own, plan, declared_on_workers(self._session, shipped, plan))
+        self._stores = LocalStores(self._session, settings.state_directory, self.job_id)
         self.savepoints = SavepointDesk(self._session, plan, directory, self.job_id, settings.savepoint_directory)
         self._started = time.monotonic()
         self._cancel = threading.Event()
@@ -187,7 +189,8 @@ class SparkJob:
         self.savepoints.close(CheckpointError(f"job {self.settings.job_name!r} has ended: there is nothing to save"))
         with suppress(OSError):  # storage that is gone is no reason for the end not to be told
             if self._directory.is_held():  # if not, another start of the job may use the stores
-                remove_local_stores(self._session, self.settings.state_directory, self.job_id, on_workers=error is None)
+                self._stores.remove(on_workers=error is None)
+        self._stores.release()
         _remove(self._temporary)
         if self._cancel.is_set():
             if self.settings.deletes_when_cancelled:
@@ -228,24 +231,31 @@ class SparkJob:
         try:
             if committer.finish_if_ended():
                 return
-            with query_config(self._session):
-                frame, committer.frame_counts = build_frame(self._session, self.plan, shipped, control.directory)
-                writer = frame.writeStream.foreachBatch(committer.on_batch)
-                writer = writer.option("checkpointLocation", self._directory.spark_path)
-                if self.settings.batch_interval_ms:
-                    writer = writer.trigger(processingTime=f"{self.settings.batch_interval_ms} milliseconds")
-                query = writer.start()
-            self.status = JobStatus.RUNNING
-            try:
-                self._watch(query, committer, control)
-            finally:
-                query.stop()
+            names = SparkNames(self._session, self.plan, self.settings.job_name, self.job_id)
+            with names.query_name() as name:
+                query = self._start_query(shipped, control, committer, names, name)
+                self.status = JobStatus.RUNNING
+                try:
+                    self._watch(query, committer, control)
+                finally:
+                    query.stop()
         except Exception as error:
             # A query that is stopped from outside leaves an error of its own in the committer, which explains nothing.
             raise (error if isinstance(error, CheckpointError) else committer.error or error) from None
         finally:
             committer.close()
             control.remove()
+
+    def _start_query(
+        self, shipped: ShippedPlan, control: Control, committer: BatchCommitter, names: SparkNames, name: str
+    ) -> StreamingQuery:
+        with query_config(self._session):
+            frame, committer.frame_counts = build_frame(self._session, self.plan, shipped, control.directory)
+            writer = frame.writeStream.queryName(name).foreachBatch(names.given_to(committer.on_batch))
+            writer = writer.option("checkpointLocation", self._directory.spark_path)
+            if self.settings.batch_interval_ms:
+                writer = writer.trigger(processingTime=f"{self.settings.batch_interval_ms} milliseconds")
+            return writer.start()
 
     def _watch(self, query: StreamingQuery, committer: BatchCommitter, control: Control) -> None:
         frame_ends = FrameEnds(self.plan, committer.frame_counts)

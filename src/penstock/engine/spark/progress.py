@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 
 from rich.console import Console
+from rich.markup import escape
 from rich.status import Status
 
 from penstock.common.job_status import JobStatus
@@ -47,7 +48,7 @@ class ProgressDisplay:
 
     def _line(self) -> str:
         status, progress = self._current()
-        return f"{self._job_name}: {status.name.lower()} · {describe(progress)}"
+        return f"{escape(self._job_name)}: {status.name.lower()} · {describe(progress)}"
 
 
 def describe(progress: Progress) -> str:

@@ -134,7 +134,7 @@ class SavepointDesk:
             surroundings.take_on()  # keys of the user's own classes are decoded
             return write_part(order)
 
-        return run_on_workers(self._session, write, orders)
+        return run_on_workers(self._session, write, orders, what="Penstock writes a savepoint")
 
 
 def _attempt(request: SavepointRequest, action: Callable[[], Result]) -> Result | None:

@@ -11,12 +11,13 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.engine.spark.class_archive import ClassArchive
-from penstock.engine.spark.session_config import JAVA_OPTIONS, WORKER_PYTHON, session_config
+from penstock.engine.spark.session_config import JAVA_OPTIONS, LOCAL_FOLDER, WORKER_PYTHON, session_config
 from penstock.engine.spark.told_to_spark import is_submitted, told_to_spark
 from penstock.engine.spark.worker_equipment import equip_workers, let_workers_find_penstock
 from penstock.engine.spark.worker_python import worker_python
 from penstock.graph.settings import JobSettings
 from penstock.java import java_home
+from penstock.scratch import make_scratch
 
 _FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 QUERY_CONFIG = {
@@ -60,17 +61,36 @@ def _new_session(settings: JobSettings) -> SparkSession:
     archive = ClassArchive(home)
     java_options = made.settings[JAVA_OPTIONS]
     config = {**made.settings, JAVA_OPTIONS: f"{java_options} {archive.options(java_options)}".strip()}
+    if made.needs_folder:
+        # What is left of a driver that is killed is found, and removed, by the next one.
+        config[LOCAL_FOLDER] = make_scratch("spark")
     builder = SparkSession.builder.master(made.master)
     if "spark.app.name" not in {**told, **given}:
         builder = builder.appName(settings.job_name)
     for key, value in config.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with _bound_to(config.get("spark.driver.bindAddress") if made.is_local else None):
+        session = builder.getOrCreate()
     jvm: Any = session.sparkContext._jvm
     archive.started(jvm.java.lang.System.getProperty("java.class.path"))
+    if made.needs_folder:
+        jvm.java.io.File(config[LOCAL_FOLDER]).deleteOnExit()  # empty by then: Spark removes its own before
     if not made.is_local:
         equip_workers(session)
     return session
+
+
+@contextmanager
+def _bound_to(address: str | None) -> Iterator[None]:
+    """Spark's web pages are bound by a variable only; the JVM keeps what it finds when it starts."""
+    if address is None or "SPARK_LOCAL_IP" in os.environ:
+        yield
+        return
+    os.environ["SPARK_LOCAL_IP"] = address
+    try:
+        yield
+    finally:
+        del os.environ["SPARK_LOCAL_IP"]
 
 
 def _choose_python(named: str | None, *, is_local: bool) -> None:

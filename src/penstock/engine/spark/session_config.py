@@ -1,4 +1,4 @@
-"""With which settings of Spark's Penstock makes a session: the user's, and its own only where the user has said nothing.
+"""With which settings Penstock makes a session of Spark: the user's, and its own where the user has said nothing.
 
 Owns the choice, and no session. What a session is that the user made himself is none of its business.
 """
@@ -15,6 +15,7 @@ WORKER_DAEMON = "penstock.engine.spark.worker_daemon"
 """The module that workers are forked from; by name, for Python warns of a module that is imported before it is run."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 WORKER_PYTHON = "spark.pyspark.python"
+LOCAL_FOLDER = "spark.local.dir"
 
 _TASK_FAILURES = 4
 _MASTER = "spark.master"
@@ -41,10 +42,11 @@ _TOGETHER = {"spark.driver.bindAddress", "spark.driver.host"}
 
 @dataclass(frozen=True)
 class SessionConfig:
-    """The master, and the settings that have to be given to Spark for it."""
+    """The master, the settings that have to be given to Spark for it, and whether it needs a folder for its files."""
 
     master: str
     settings: dict[str, str]
+    needs_folder: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -63,7 +65,8 @@ def session_config(given: Mapping[str, str], told: Mapping[str, str], *, is_subm
     settings.pop(_MASTER, None)
     # The options of the JVM are added to, so they are needed whoever gave them.
     settings[JAVA_OPTIONS] = settings.get(JAVA_OPTIONS) or told.get(JAVA_OPTIONS, "")
-    return SessionConfig(master, settings)
+    has_folder = LOCAL_FOLDER in known or bool(os.environ.get("SPARK_LOCAL_DIRS"))
+    return SessionConfig(master, settings, needs_folder=is_here(master) and not has_folder)
 
 
 def local_config() -> dict[str, str]:

@@ -65,7 +65,7 @@ class SparkStates:
             surroundings.take_on()
             return work(order)
 
-        return run_on_workers(self._session, at_home, orders)
+        return run_on_workers(self._session, at_home, orders, what="Penstock reads and writes state")
 
     # Reading
 

@@ -55,7 +55,7 @@ class TakingOver:
         restoration = Restoration(self._origin, self._plan, self._directory)
         seal = restoration.first_seal(
             shipped.settings.job_id,
-            lambda orders: run_on_workers(self._session, _restoring(shipped), orders),
+            lambda orders: run_on_workers(self._session, _restoring(shipped), orders, what="Penstock restores state"),
             offset,
             frames,
         )
@@ -112,7 +112,8 @@ def declared_on_workers(session: SparkSession, shipped: ShippedPlan, plan: JobPl
     """The states that the functions of keyed vertices ask for, found where they will run."""
     found: Declared = {}
     vertices = [vertex.id for vertex in keyed_vertices(plan)]
-    for declared in run_on_workers(session, lambda vertex: _declared_by(shipped, vertex, 0), vertices):
+    what = "Penstock asks functions which states they have"
+    for declared in run_on_workers(session, lambda vertex: _declared_by(shipped, vertex, 0), vertices, what=what):
         found |= declared
     return found
 

@@ -21,6 +21,7 @@ from penstock.runtime.report import SubtaskEntry
 from penstock.runtime.rows import ExchangeRow, Values
 from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.subtask import Subtask
+from penstock.scratch import make_private
 from penstock.state.versions import SubtaskState
 
 Batches = Iterator[pa.RecordBatch]
@@ -70,7 +71,7 @@ class SparkHost:
 
     def _local_path(self, subtask: Subtask) -> str:
         name = f"{subtask.vertex.id}-{subtask.subtask}.{self._plan.state_backend}"
-        return os.path.join(local_folder(self._plan.state_directory, self._plan.settings.job_id), name)
+        return os.path.join(make_private(local_folder(self._plan.state_directory, self._plan.settings.job_id)), name)
 
     def _previous(self) -> Seal:
         if self._seal is None:

@@ -13,6 +13,7 @@ from penstock.engine.spark import tasks
 from penstock.engine.spark.native_source import NAME, PenstockSource
 from penstock.engine.spark.rows_arrow import SPARK_SCHEMA
 from penstock.engine.spark.shipping import ShippedPlan
+from penstock.engine.spark.spark_names import operators_of
 from penstock.errors import GraphError
 from penstock.graph.plan import JobPlan, Vertex
 from penstock.runtime.intake import source_operator
@@ -40,9 +41,8 @@ def build_frame(
     ephemeral = {vertex.id for vertex in plan.sources() if vertex.is_ephemeral}
     for _, vertices in plan.levels():
         partitions = max(vertex.parallelism for vertex in vertices)
-        here = {vertex.id: (vertex.uid, vertex.parallelism) for vertex in vertices}
         frame = frame.repartitionById(partitions, "target")
-        frame = frame.mapInArrow(_level_task(shipped, here, ephemeral), SPARK_SCHEMA)
+        frame = frame.mapInArrow(_level_task(shipped, vertices, ephemeral), SPARK_SCHEMA)
     return frame, counts
 
 
@@ -78,11 +78,15 @@ def _frame_task(shipped: ShippedPlan, vertex: Vertex) -> Task:
     def frame_source(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return tasks.run_frame_source(shipped, vertex_id, source, batches)
 
+    frame_source.__name__ = operators_of([vertex])  # Spark shows it as the name of the step
     return frame_source
 
 
-def _level_task(shipped: ShippedPlan, here: dict[int, tuple[str, int]], ephemeral: set[int]) -> Task:
+def _level_task(shipped: ShippedPlan, vertices: list[Vertex], ephemeral: set[int]) -> Task:
+    here = {vertex.id: (vertex.uid, vertex.parallelism) for vertex in vertices}
+
     def level(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return tasks.run_level(shipped, here, ephemeral, batches)
 
+    level.__name__ = operators_of(vertices)
     return level

@@ -9,10 +9,8 @@ from __future__ import annotations
 import atexit
 import os
 import platform
-import shutil
 import sys
 import sysconfig
-import tempfile
 import zipfile
 from collections.abc import MutableMapping
 from pathlib import Path
@@ -22,8 +20,10 @@ from pyspark.sql import SparkSession
 
 from penstock.engine.spark import worker_probe
 from penstock.engine.spark.session_config import is_here
+from penstock.engine.spark.spark_names import described
 from penstock.engine.spark.worker_python import worker_python
 from penstock.errors import ConfigurationError
+from penstock.scratch import make_scratch, remove_scratch
 
 NEEDED = ("penstock", "cloudpickle", "lmdb", "numpy", "pandas", "pyarrow", "sortedcontainers")
 """What tasks import; Penstock itself is sent along."""
@@ -40,9 +40,9 @@ def equip_workers(session: SparkSession) -> None:
         return
     if not is_here(context.master):
         context.addPyFile(_package_archive())
-        _look_at_workers(context)
+        _look_at_workers(session)
     elif not _uses_this_python(context):
-        _look_at_workers(context)
+        _look_at_workers(session)
     _equipped.add(context.applicationId)
 
 
@@ -68,17 +68,17 @@ def _uses_this_python(context: SparkContext) -> bool:
     return True
 
 
-def _look_at_workers(context: SparkContext) -> None:
+def _look_at_workers(session: SparkSession) -> None:
+    context = session.sparkContext
     count = max(1, min(_MOST_LOOKS, context.defaultParallelism))
     # By value: a function that has to be imported could not tell that nothing can be.
     cloudpickle.register_pickle_by_value(worker_probe)
-    context.setJobDescription("Penstock looks whether the workers can run it")
     try:
-        found = context.parallelize([NEEDED] * count, count).map(worker_probe.look).collect()
+        with described(session, "Penstock looks whether the workers can run it"):
+            found = context.parallelize([NEEDED] * count, count).map(worker_probe.look).collect()
     except Exception as error:
         raise _explained(context, error) from None
     finally:
-        context.setJobDescription(None)  # type: ignore[arg-type]
         cloudpickle.unregister_pickle_by_value(worker_probe)
     for executable, version, host, missing in found:
         if missing:
@@ -112,9 +112,9 @@ def _what_to_set(context: SparkContext) -> str:
 def _package_archive() -> str:
     """Penstock itself as a zip, for executors that do not have it installed."""
     package = Path(__file__).resolve().parents[2]
-    folder = tempfile.mkdtemp(prefix="penstock-package-")
+    folder = make_scratch("package")
     # Executors may ask for it as long as the driver lives.
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(remove_scratch, folder)
     target = Path(folder) / "penstock.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(package.rglob("*.py")):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 
+from penstock.engine.spark.spark_names import described
 from penstock.engine.spark.surroundings import Surroundings
 from penstock.errors import PenstockError
 
@@ -14,8 +16,10 @@ Order = TypeVar("Order")
 Result = TypeVar("Result")
 
 
-def run_on_workers(session: SparkSession, work: Callable[[Order], Result], orders: list[Order]) -> list[Result]:
-    """Do the work for each order, in its own task; results come in the order of the orders.
+def run_on_workers(
+    session: SparkSession, work: Callable[[Order], Result], orders: list[Order], *, what: str | None = None
+) -> list[Result]:
+    """Do the work for each order, in its own task; results come in the order of the orders. Spark shows `what` it is.
 
     A refusal of ours travels as a result: raised in a task, it would be tried again and come back as a Java stack.
     """
@@ -29,7 +33,9 @@ def run_on_workers(session: SparkSession, work: Callable[[Order], Result], order
     if not orders:
         return []
     results: list[Result] = []
-    for result in session.sparkContext.parallelize(orders, len(orders)).map(guarded).collect():
+    with described(session, what) if what is not None else nullcontext():
+        given = session.sparkContext.parallelize(orders, len(orders)).map(guarded).collect()
+    for result in given:
         if isinstance(result, PenstockError):
             raise result
         results.append(result)

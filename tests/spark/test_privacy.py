@@ -1,0 +1,51 @@
+"""Who may get in: local Spark listens to this machine only, with a secret, and its files are the user's alone."""
+
+from __future__ import annotations
+
+import stat
+from ipaddress import ip_address
+from pathlib import Path
+
+import psutil
+from pyspark.sql import SparkSession
+
+from tests.spark.conftest import NewEnvironment
+
+
+def listening() -> dict[str, str]:
+    """Addresses that this process and all below it listen at, with the program that does."""
+    here = psutil.Process()
+    found = {}
+    for process in [here, *here.children(recursive=True)]:
+        for connection in process.net_connections("inet"):
+            if connection.status == psutil.CONN_LISTEN:
+                found[f"{connection.laddr.ip}:{connection.laddr.port}"] = process.name()
+    return found
+
+
+def test_nothing_listens_on_an_address_that_others_reach(spark: SparkSession, new_environment: NewEnvironment) -> None:
+    environment = new_environment(2)
+    seen: dict[str, str] = {}
+    results = environment.from_collection([1, 2, 3]).key_by(lambda n: n).map(lambda n: n).execute_and_collect()
+    for _ in results:
+        seen |= listening()
+    assert "java" in seen.values()
+    reached = [name for name in seen if not ip_address(name.rpartition(":")[0].removeprefix("::ffff:")).is_loopback]
+    assert reached == []
+
+
+def test_spark_asks_for_a_secret_that_nobody_reads_in_a_list_of_processes(spark: SparkSession) -> None:
+    conf = spark.sparkContext.getConf()
+    assert conf.get("spark.authenticate") == "true"
+    assert not conf.contains("spark.authenticate.secret")  # Spark draws one inside the JVM
+    lines = [" ".join(process.cmdline()) for process in psutil.Process().children(recursive=True)]
+    assert any("spark.authenticate=true" in line for line in lines)
+    assert not [line for line in lines if "secret" in line]
+    # The way from Python into the JVM has a token of its own, also on loopback.
+    assert spark.sparkContext._gateway.gateway_parameters.auth_token
+
+
+def test_what_spark_keeps_on_disk_is_the_users_alone(spark: SparkSession) -> None:
+    folder = Path(spark.sparkContext.getConf().get("spark.local.dir"))
+    assert folder.name.startswith("penstock-scratch-spark-")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
