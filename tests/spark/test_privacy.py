@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -17,9 +18,10 @@ def listening() -> dict[str, str]:
     here = psutil.Process()
     found = {}
     for process in [here, *here.children(recursive=True)]:
-        for connection in process.net_connections("inet"):
-            if connection.status == psutil.CONN_LISTEN:
-                found[f"{connection.laddr.ip}:{connection.laddr.port}"] = process.name()
+        with suppress(psutil.NoSuchProcess):  # workers come and go
+            for connection in process.net_connections("inet"):
+                if connection.status == psutil.CONN_LISTEN:
+                    found[f"{connection.laddr.ip}:{connection.laddr.port}"] = process.name()
     return found
 
 

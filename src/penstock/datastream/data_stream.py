@@ -41,6 +41,7 @@ from penstock.datastream.functions import (
 from penstock.datastream.node_handle import NAME_PREFIX, DataStreamSink, NodeHandle
 from penstock.datastream.output_tag import OutputTag
 from penstock.datastream.selectors import Field, check_field, make_key_selector
+from penstock.datastream.stream_text import stream_html, stream_text
 from penstock.errors import GraphError
 from penstock.graph.nodes import Chaining, Edge, Exchange, Node, Partitioning, Role
 
@@ -125,6 +126,12 @@ class DataStream(NodeHandle):
         self.edges = edges
         self._made_by = made_by
         self.output_type = output_type
+
+    def __repr__(self) -> str:
+        return stream_text(self)
+
+    def _repr_html_(self) -> str:
+        return stream_html(self)
 
     def _refuse(self, method: str) -> NoReturn:
         raise GraphError(

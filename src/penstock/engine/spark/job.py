@@ -28,6 +28,7 @@ from penstock.engine.spark.control import Control
 from penstock.engine.spark.driver_sinks import DriverSinks
 from penstock.engine.spark.failures import failure_text
 from penstock.engine.spark.frame_ends import FrameEnds
+from penstock.engine.spark.interrupts import plain_interrupts
 from penstock.engine.spark.local_stores import LocalStores
 from penstock.engine.spark.progress import ProgressDisplay
 from penstock.engine.spark.savepoints import SavepointDesk, SavepointRequest
@@ -356,8 +357,9 @@ class SparkJobClient(JobClient):
         return CompletableFuture(self._job.ended)
 
     def wait(self, timeout: float | None = None) -> JobExecutionResult:
-        """Wait for the end (on a terminal: with progress); raises JobFailedError or JobCancelledError."""
-        with ProgressDisplay(self._job.settings.job_name, lambda: (self._job.status, self.progress())):
+        """Wait for the end, with progress on a terminal or in a notebook; raises JobFailedError, JobCancelledError."""
+        display = ProgressDisplay(self._job.settings.job_name, lambda: (self._job.status, self.progress()))
+        with display, plain_interrupts():
             try:
                 return self._job.ended.result(timeout)
             except KeyboardInterrupt:
@@ -386,7 +388,12 @@ class SparkJobClient(JobClient):
         while True:
             has_ended = self._job.ended.done()
             try:
-                yield from waiting.get(timeout=None if has_ended else 0.05, block=not has_ended)
+                with plain_interrupts():
+                    records = waiting.get(timeout=None if has_ended else 0.05, block=not has_ended)
+                yield from records
+            except KeyboardInterrupt:
+                self.cancel().result()
+                raise
             except Empty:
                 if has_ended:
                     self._job.ended.result()

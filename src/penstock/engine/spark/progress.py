@@ -1,7 +1,8 @@
-"""One line on a terminal that says where a running job is; silent where nobody looks."""
+"""One line on a terminal or in a notebook that says where a running job is; silent where nobody looks."""
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from rich.status import Status
 
 from penstock.common.job_status import JobStatus
 from penstock.engine.spark.backpressure import Pace
+from penstock.engine.spark.notebook import notebook_line
 from penstock.engine.spark.statistics import Progress
 
 _REFRESH_SECONDS = 0.25
@@ -20,18 +22,22 @@ _WORTH_TELLING = 0.005
 
 
 class ProgressDisplay:
-    """Shows progress while a `with` block lasts, if standard error is a terminal."""
+    """Shows progress while a `with` block lasts, in a notebook or if standard error is a terminal."""
 
     def __init__(self, job_name: str, current: Callable[[], tuple[JobStatus, Progress]]) -> None:
         self._console = Console(stderr=True)
+        self._notebook = notebook_line()
         self._job_name = job_name
         self._current = current
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> ProgressDisplay:
-        if self._console.is_terminal:
-            self._thread = threading.Thread(target=self._show, name="penstock-progress", daemon=True)
+        show = self._show if self._notebook is None else self._show_in_notebook
+        if self._notebook is not None or self._console.is_terminal:
+            # With the context of the caller, by which a notebook knows which cell is meant.
+            run = contextvars.copy_context().run
+            self._thread = threading.Thread(target=run, args=(show,), name="penstock-progress", daemon=True)
             self._thread.start()
         return self
 
@@ -39,16 +45,30 @@ class ProgressDisplay:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-            self._console.print(self._line())
+            if self._notebook is None:
+                self._console.print(escape(self._line()))
+            else:
+                self._notebook(self._line())
 
     def _show(self) -> None:
-        with Status(self._line(), console=self._console) as status:
+        with Status(escape(self._line()), console=self._console) as status:
             while not self._stop.wait(_REFRESH_SECONDS):
-                status.update(self._line())
+                status.update(escape(self._line()))
+
+    def _show_in_notebook(self) -> None:
+        assert self._notebook is not None
+        last = ""
+        while True:
+            line = self._line()
+            if line != last:
+                self._notebook(line)
+            last = line
+            if self._stop.wait(_REFRESH_SECONDS):
+                return
 
     def _line(self) -> str:
         status, progress = self._current()
-        return f"{escape(self._job_name)}: {status.name.lower()} · {describe(progress)}"
+        return f"{self._job_name}: {status.name.lower()} · {describe(progress)}"
 
 
 def describe(progress: Progress) -> str:

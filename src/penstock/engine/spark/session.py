@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from penstock.engine.spark.told_to_spark import is_submitted, told_to_spark
 from penstock.engine.spark.worker_equipment import equip_workers, let_workers_find_penstock
 from penstock.engine.spark.worker_python import worker_python
 from penstock.graph.settings import JobSettings
-from penstock.java import java_home
+from penstock.java import java_home, quiet_java_home
 from penstock.scratch import make_scratch
 
 _FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -40,12 +41,20 @@ QUERY_CONFIG = {
 
 def get_session(settings: JobSettings) -> SparkSession:
     """The session that is there, which stays as its user made it, or a new one for this job's settings."""
+    _hush_py4j()
     # By the context: a session is active for a thread, and the job may be started by another one.
     if SparkContext._active_spark_context is not None:
         session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
         equip_workers(session)
         return session
     return _new_session(settings)
+
+
+def _hush_py4j() -> None:
+    """Py4J tells every call into the JVM as news: thousands of lines for a program that asks for news of its own."""
+    logger = logging.getLogger("py4j")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
 
 
 def _new_session(settings: JobSettings) -> SparkSession:
@@ -55,7 +64,7 @@ def _new_session(settings: JobSettings) -> SparkSession:
     told = told_to_spark()
     made = session_config(given, told, is_submitted=is_submitted())
     _choose_python(given.get(WORKER_PYTHON) or told.get(WORKER_PYTHON), is_local=made.is_local)
-    home = java_home()
+    home = quiet_java_home() if made.is_local else java_home()
     os.environ["JAVA_HOME"] = str(home)
     let_workers_find_penstock(os.environ)
     archive = ClassArchive(home)

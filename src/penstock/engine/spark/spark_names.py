@@ -10,14 +10,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.traceback_utils import SCCallSiteSync
 
 from penstock.graph.plan import JobPlan, Vertex
 
 OnBatch = Callable[[DataFrame, int], None]
 
 _DESCRIPTION = "spark.job.description"
-_SITE, _DETAILS = "callSite.short", "callSite.long"
+_SHOWN, _DETAILS = "callSite.short", "callSite.long"
 _LONGEST = 120
 
 
@@ -58,14 +60,24 @@ class SparkNames:
         """The same, with names for the Spark jobs and stages that it starts."""
 
         def named(frame: DataFrame, batch: int) -> None:
-            # In the thread of the query, which says the same for every batch, and nothing of the operators.
+            # In the thread of the query, where Spark names no operators and PySpark would name lines of its own.
             context = frame.sparkSession.sparkContext
-            context.setLocalProperty(_DESCRIPTION, f"{self._job_name}, batch {batch}")
-            context.setLocalProperty(_SITE, f"{self._job_name}, batch {batch}: {self._operators}")
-            context.setLocalProperty(_DETAILS, self._plan)
-            on_batch(frame, batch)
+            text = f"{self._job_name}, batch {batch}"
+            context.setLocalProperty(_DESCRIPTION, text)
+            with _Site(context, f"{text}: {self._operators}"):
+                context.setLocalProperty(_SHOWN, f"{text}: {self._operators}")
+                context.setLocalProperty(_DETAILS, self._plan)
+                on_batch(frame, batch)
 
         return named
+
+
+class _Site(SCCallSiteSync):
+    """Keeps PySpark from naming its own lines in the block."""
+
+    def __init__(self, context: SparkContext, text: str) -> None:
+        self._call_site = text
+        self._context = context
 
 
 def operators_of(vertices: list[Vertex]) -> str:

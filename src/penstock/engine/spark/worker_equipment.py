@@ -38,7 +38,7 @@ def equip_workers(session: SparkSession) -> None:
     context = session.sparkContext
     if context.applicationId in _equipped:
         return
-    if not is_here(context.master):
+    if not is_here(context.master or ""):
         context.addPyFile(_package_archive())
         _look_at_workers(session)
     elif not _uses_this_python(context):
@@ -72,14 +72,14 @@ def _look_at_workers(session: SparkSession) -> None:
     context = session.sparkContext
     count = max(1, min(_MOST_LOOKS, context.defaultParallelism))
     # By value: a function that has to be imported could not tell that nothing can be.
-    cloudpickle.register_pickle_by_value(worker_probe)
+    cloudpickle.register_pickle_by_value(worker_probe)  # type: ignore[no-untyped-call]
     try:
         with described(session, "Penstock looks whether the workers can run it"):
             found = context.parallelize([NEEDED] * count, count).map(worker_probe.look).collect()
     except Exception as error:
         raise _explained(context, error) from None
     finally:
-        cloudpickle.unregister_pickle_by_value(worker_probe)
+        cloudpickle.unregister_pickle_by_value(worker_probe)  # type: ignore[no-untyped-call]
     for executable, version, host, missing in found:
         if missing:
             python = f"Python {version} of Spark's workers ({executable} on {host})"
@@ -101,7 +101,7 @@ def _explained(context: SparkContext, error: Exception) -> Exception:
 
 
 def _what_to_set(context: SparkContext) -> str:
-    if is_here(context.master):
+    if is_here(context.master or ""):
         return f"set the variable PYSPARK_PYTHON to {sys.executable}, or unset it, before the Spark session is made"
     return (
         "set PYSPARK_PYTHON (with spark-submit: spark.pyspark.python) to a Python that is on every machine at the same "
