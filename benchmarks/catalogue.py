@@ -228,6 +228,14 @@ WORKLOADS = {
         ),
     )
 }
+
+
+def can_be_written(workload: str, systems: tuple[str, ...]) -> bool:
+    """Whether one of these ways to use a system has the job of a workload, whatever its keys and checkpoints."""
+    job = WORKLOADS[workload].job
+    return any(set(systems) & each.rates.keys() for each in WORKLOADS.values() if each.job == job)
+
+
 QUICK = {
     "map_filter": ("penstock", "pyflink_thread", "bytewax_1"),
     "count_2k": ("penstock", "pyflink_process", "transform_with_state", "bytewax_1"),

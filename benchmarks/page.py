@@ -16,14 +16,14 @@ from benchmarks.pages.growth import growth_section
 from benchmarks.pages.latency import latency_section
 from benchmarks.pages.marks import filled
 from benchmarks.pages.parts import parts_section, sentences
-from benchmarks.pages.peers import jobs_table, peers_section, ratios_table, verdicts_section
+from benchmarks.pages.peers import SIGNS, jobs_table, peers_section, ratios_table, verdicts_section
 from benchmarks.pages.section import PICTURES, Section, heading
 from benchmarks.verdicts import Results, verdicts
 
 PAGE = Path("docs/benchmarks.md")
 README = Path("README.md")
 BEGIN, END = "<!-- figures, made by `make bench-page` -->", "<!-- end of figures -->"
-README_FAMILIES = ("PyFlink", "transformWithState", "Bytewax", "Flink SQL")
+README_FAMILIES = ("PyFlink", "transformWithState", "Spark native", "Bytewax", "Flink SQL")
 
 
 def files(folder: Path = results.FOLDER, root: Path = results.ROOT) -> dict[Path, str]:
@@ -52,7 +52,7 @@ def readme_figures(peers: Results | None, folder: Path) -> str:
         return (parts or "Nothing is stored yet; `make bench` measures.") + "\n"
     workloads = [name for name in WORKLOADS if any(run["workload"] == name for run in peers["runs"])]
     table = ratios_table(peers, workloads, README_FAMILIES)
-    return "\n\n".join([heading(peers), table, *([parts] if parts else [])]) + "\n"
+    return "\n\n".join([heading(peers), table, SIGNS, *([parts] if parts else [])]) + "\n"
 
 
 def stale(made: dict[Path, str], root: Path = results.ROOT) -> list[Path]:

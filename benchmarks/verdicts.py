@@ -5,7 +5,7 @@ Owns the arithmetic on results files and the list of aims; nothing is measured o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -64,12 +64,6 @@ def runs(peers: Results, workload: str, system: str) -> list[dict[str, Any]]:
         for run in peers["runs"]
         if (run["workload"], run["system"]) == (workload, system) and not run["error"] and run["records_per_second"]
     ]
-
-
-def fewest_rounds(peers: Results, workload: str, systems: Iterable[str] = SYSTEMS) -> int:
-    """How many rounds every one of some systems that has a figure at a workload came to the end of."""
-    counts = [len(runs(peers, workload, system)) for system in systems]
-    return min((count for count in counts if count), default=0)
 
 
 def failure(peers: Results, workload: str, system: str) -> str | None:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks.catalogue import can_be_written
 from benchmarks.names import FAMILIES, JOBS, OWN, SYSTEMS, WORKLOADS
 from benchmarks.pages.charts import Bar, BarPanel
 from benchmarks.pages.section import NONE, Section, heading, number, rounded, table
-from benchmarks.verdicts import Results, Verdict, failure, fewest_rounds, middle, ratio, spread, times
+from benchmarks.verdicts import Results, Verdict, best, failure, middle, ratio, runs, spread, times
 
 COUNTS = [name for name in WORKLOADS if name == "map_filter" or name.startswith("count")]
 OTHERS = [name for name in WORKLOADS if name not in COUNTS]
 COMMAND = "make bench"
+NOT_MEASURED = "not measured"
+SINGLE = "single"
+SIGNS = (
+    f"A dash: the job cannot be written in that system. *{NOT_MEASURED}*: it can, and was not run. *{SINGLE}*: of one "
+    "round only, so no median."
+)
 
 
 def peers_section(peers: Results | None) -> Section:
@@ -28,6 +35,7 @@ def peers_section(peers: Results | None) -> Section:
         panels = [_panel(peers, workload, systems) for workload in workloads if workload in group]
         if panels:
             section.add_picture(name, panels, f"Records a second: {', '.join(panel.title for panel in panels)}")
+    section.add(SIGNS)
     section.add("Records a second in steady state, medians:")
     section.add(_by_system(peers, workloads, systems, "records_per_second"))
     section.add(
@@ -59,15 +67,30 @@ def jobs_table() -> str:
 
 
 def ratios_table(peers: Results, workloads: Sequence[str], families: Sequence[str]) -> str:
-    """Penstock's rate, its multiple of each family, and of how many rounds these are medians at least."""
+    """Penstock's rate, its multiple of each family, and how many rounds Penstock was run in."""
     rows = []
-    shown = [OWN, *(system for family in families for system in FAMILIES[family])]
     for workload in workloads:
-        cells = [times(ratio(peers, workload, family)) or NONE for family in families]
-        own = rounded(middle(peers, workload, OWN))
-        rows.append([WORKLOADS[workload], own, *cells, str(fewest_rounds(peers, workload, shown))])
+        cells = [_multiple(peers, workload, family) for family in families]
+        own, rounds = rounded(middle(peers, workload, OWN)), len(runs(peers, workload, OWN))
+        rows.append([WORKLOADS[workload], own, *cells, SINGLE if rounds == 1 else str(rounds)])
     against = (f"against {family}" for family in families)
     return table(("workload", "Penstock, records/s", *against, "rounds"), rows)
+
+
+def _multiple(peers: Results, workload: str, family: str) -> str:
+    text, fastest = times(ratio(peers, workload, family)), best(peers, workload, family)
+    if not text or fastest is None:
+        return _absent(peers, workload, family)
+    counts = [len(runs(peers, workload, system)) for system in (OWN, fastest)]
+    # A row whose rounds are single says so once.
+    return f"{text} ({SINGLE})" if counts[0] > 1 and counts[1] == 1 else text
+
+
+def _absent(peers: Results, workload: str, family: str) -> str:
+    """Why a system has no figure."""
+    if any(failure(peers, workload, system) for system in FAMILIES[family]):
+        return "failed"
+    return NOT_MEASURED if can_be_written(workload, FAMILIES[family]) else NONE
 
 
 def _by_system(peers: Results, workloads: Sequence[str], systems: Sequence[str], field: str) -> str:
@@ -81,10 +104,17 @@ def _by_system(peers: Results, workloads: Sequence[str], systems: Sequence[str],
 def _cell(peers: Results, workload: str, system: str, field: str) -> str:
     value = middle(peers, workload, system, field)
     if value is None:
-        return "failed" if failure(peers, workload, system) else NONE
+        if failure(peers, workload, system):
+            return "failed"
+        return NOT_MEASURED if can_be_written(workload, _ways_of(system)) else NONE
     if field == "records_per_second":
-        return rounded(value)
+        return f"{rounded(value)} ({SINGLE})" if len(runs(peers, workload, system)) == 1 else rounded(value)
     return number(value, 1 if field == "startup_seconds" else 0)
+
+
+def _ways_of(system: str) -> tuple[str, ...]:
+    """The system with its other ways to be run, for which the same job is written."""
+    return next((ways for ways in FAMILIES.values() if system in ways), (system,))
 
 
 def _panel(peers: Results, workload: str, systems: Sequence[str]) -> BarPanel:

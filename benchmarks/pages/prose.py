@@ -45,8 +45,8 @@ METHOD = """\
 - Inputs are sized to take about as long everywhere, and longer where a bundle or a batch takes seconds. Inputs of
   tumbling windows are whole windows, so that the difference of the two sizes has all the work of so many of them.
 - Memory is that of all processes of a run, JVM included, at its peak; pages that several share count once.
-- Where there is a dash, the job cannot be said in that system, or not without writing half of the system oneself.
-  *failed* means that it was tried."""
+- Where there is a dash, the job cannot be written in that system, or not without writing half of the system oneself.
+  *not measured* means that it can be, and was not run; *failed* that it was tried; *single* that it ran once."""
 
 GROWTH = """\
 Penstock alone. Keys: a running count in a ValueState; timed when nearly all keys have been met. Bytes of state: 10,000

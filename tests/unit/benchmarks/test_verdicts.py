@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.names import FAMILIES, JOBS, SYSTEMS, WORKLOADS
-from benchmarks.verdicts import AIMS, best, failure, fewest_rounds, middle, ratio, spread, times, verdicts
+from benchmarks.verdicts import AIMS, best, failure, middle, ratio, spread, times, verdicts
 
 
 def peers(*rows: tuple[str, str, int, float | None]) -> dict[str, Any]:
@@ -39,19 +39,6 @@ def test_failed_runs_do_not_count_but_are_told() -> None:
     assert middle(results, "timers", "penstock") == 5.0
     assert failure(results, "timers", "penstock") == "broke"
     assert spread(results) == 0.5
-
-
-def test_the_rounds_of_a_workload_are_those_that_every_system_has() -> None:
-    results = peers(
-        ("timers", "penstock", 1, 5.0),
-        ("timers", "penstock", 2, 5.0),
-        ("timers", "pyflink_thread", 1, None),
-        ("timers", "pyflink_thread", 2, 1.0),
-        ("timers", "bytewax_1", 1, None),
-    )
-    assert fewest_rounds(results, "timers") == 1
-    assert fewest_rounds(results, "sliding") == 0
-    assert fewest_rounds(results, "timers", ["penstock"]) == 2
 
 
 def test_a_ratio_that_is_just_enough_is_reached() -> None:
