@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+import subprocess
+import sys
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
@@ -11,6 +13,8 @@ import psutil
 from pyspark.sql import SparkSession
 
 from tests.spark.conftest import NewEnvironment
+
+HELD = "from penstock.scratch import make_scratch; import sys; print(make_scratch('control'), flush=True); sys.stdin.read()"
 
 
 def listening() -> dict[str, str]:
@@ -51,3 +55,24 @@ def test_what_spark_keeps_on_disk_is_the_users_alone(spark: SparkSession) -> Non
     folder = Path(spark.sparkContext.getConf().get("spark.local.dir"))
     assert folder.name.startswith("penstock-scratch-spark-")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_start_clears_away_what_a_killed_driver_left(new_environment: NewEnvironment) -> None:
+    killed, living = (
+        subprocess.Popen([sys.executable, "-c", HELD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    )
+    assert killed.stdout is not None and living.stdout is not None
+    left, needed = (Path(each.stdout.readline().strip()) for each in (killed, living))  # type: ignore[union-attr]
+    try:
+        killed.kill()
+        killed.communicate()
+        assert left.exists()
+        environment = new_environment(1)
+        environment.from_collection([1]).map(lambda n: n).print()
+        environment.execute()
+        assert not left.exists()
+        assert needed.exists()
+    finally:
+        living.kill()
+        living.communicate()

@@ -12,7 +12,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.engine.spark.class_archive import ClassArchive
-from penstock.engine.spark.session_config import JAVA_OPTIONS, LOCAL_FOLDER, WORKER_PYTHON, session_config
+from penstock.engine.spark.session_config import BIND_ADDRESS, JAVA_OPTIONS, LOCAL_FOLDER, WORKER_PYTHON, session_config
 from penstock.engine.spark.told_to_spark import is_submitted, told_to_spark
 from penstock.engine.spark.worker_equipment import equip_workers, let_workers_find_penstock
 from penstock.engine.spark.worker_python import worker_python
@@ -78,7 +78,7 @@ def _new_session(settings: JobSettings) -> SparkSession:
         builder = builder.appName(settings.job_name)
     for key, value in config.items():
         builder = builder.config(key, value)
-    with _bound_to(config.get("spark.driver.bindAddress") if made.is_local else None):
+    with _web_pages_bound_to(None if BIND_ADDRESS in {**told, **given} else config.get(BIND_ADDRESS)):
         session = builder.getOrCreate()
     jvm: Any = session.sparkContext._jvm
     archive.started(jvm.java.lang.System.getProperty("java.class.path"))
@@ -90,7 +90,7 @@ def _new_session(settings: JobSettings) -> SparkSession:
 
 
 @contextmanager
-def _bound_to(address: str | None) -> Iterator[None]:
+def _web_pages_bound_to(address: str | None) -> Iterator[None]:
     """Spark's web pages are bound by a variable only; the JVM keeps what it finds when it starts."""
     if address is None or "SPARK_LOCAL_IP" in os.environ:
         yield

@@ -16,6 +16,7 @@ WORKER_DAEMON = "penstock.engine.spark.worker_daemon"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 WORKER_PYTHON = "spark.pyspark.python"
 LOCAL_FOLDER = "spark.local.dir"
+BIND_ADDRESS = "spark.driver.bindAddress"
 
 _TASK_FAILURES = 4
 _MASTER = "spark.master"
@@ -31,12 +32,12 @@ _EVERYWHERE = {
 }
 _HERE = {
     # All of Spark is in this machine's processes: nobody else has to reach it.
-    "spark.driver.bindAddress": _LOOPBACK,
+    BIND_ADDRESS: _LOOPBACK,
     "spark.driver.host": _LOOPBACK,
     # Others on this machine reach loopback too. Spark draws the secret, which no command line shows.
     "spark.authenticate": "true",
 }
-_TOGETHER = {"spark.driver.bindAddress", "spark.driver.host"}
+_TOGETHER = {BIND_ADDRESS, "spark.driver.host"}
 """Who sets one of these has thought of an address; the other is Spark's to choose."""
 
 
