@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from tests.spark.conftest import NewEnvironment
 
-HELD = "from penstock.scratch import make_scratch; import sys; print(make_scratch('control'), flush=True); sys.stdin.read()"
+HELD = "import sys; from penstock.scratch import make_scratch; print(make_scratch('x'), flush=True); sys.stdin.read()"
 
 
 def listening() -> dict[str, str]:
