@@ -31,7 +31,9 @@ ENDLESS = """
 def slow(n):
     time.sleep(0.01)
     return n
-endless = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+from penstock.common import Configuration
+small = Configuration().set_integer("penstock.batch.max-records", 100)
+endless = StreamExecutionEnvironment.get_execution_environment(small).set_parallelism(1)
 endless.from_sequence(1, 10**9).map(slow).filter(lambda n: n < 0).print()
 endless.execute("endless")
 """

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from penstock.engine.spark.class_archive import ClassArchive
 from penstock.engine.spark.session_config import BIND_ADDRESS, JAVA_OPTIONS, LOCAL_FOLDER, WORKER_PYTHON, session_config
 from penstock.engine.spark.told_to_spark import is_submitted, told_to_spark
-from penstock.engine.spark.worker_equipment import equip_workers, let_workers_find_penstock
+from penstock.engine.spark.worker_equipment import equip_workers, let_workers_find_penstock, need_no_equipment
 from penstock.engine.spark.worker_python import worker_python
 from penstock.graph.settings import JobSettings
 from penstock.java import java_home, quiet_java_home
@@ -84,7 +84,9 @@ def _new_session(settings: JobSettings) -> SparkSession:
     archive.started(jvm.java.lang.System.getProperty("java.class.path"))
     if made.needs_folder:
         jvm.java.io.File(config[LOCAL_FOLDER]).deleteOnExit()  # empty by then: Spark removes its own before
-    if not made.is_local:
+    if made.is_local:
+        need_no_equipment(session)
+    else:
         equip_workers(session)
     return session
 

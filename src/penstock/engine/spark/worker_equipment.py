@@ -46,11 +46,20 @@ def equip_workers(session: SparkSession) -> None:
     _equipped.add(context.applicationId)
 
 
+def need_no_equipment(session: SparkSession) -> None:
+    """Say that a session was made so that its workers can run Penstock.
+
+    What is set later is another set of variables for Spark, which then starts other workers for them.
+    """
+    _equipped.add(session.sparkContext.applicationId)
+
+
 def let_workers_find_penstock(variables: MutableMapping[str, str]) -> None:
     """A Penstock that runs from a source folder on `sys.path` is not on that of the Python processes Spark starts."""
     folder = str(Path(__file__).resolve().parents[3])
     known = variables.get("PYTHONPATH", "")
-    if folder not in (sysconfig.get_path("purelib"), *known.split(os.pathsep)):
+    inherited = os.environ.get("PYTHONPATH", "")
+    if folder not in (sysconfig.get_path("purelib"), *known.split(os.pathsep), *inherited.split(os.pathsep)):
         variables["PYTHONPATH"] = os.pathsep.join(filter(None, [known, folder]))
 
 
