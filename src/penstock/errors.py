@@ -39,6 +39,14 @@ class CheckpointError(PenstockError):
     """A checkpoint directory is unreadable, damaged or belongs to another job."""
 
 
+class TakenOverError(CheckpointError):
+    """Another process has become the writer of a checkpoint directory; this one may write nothing more."""
+
+
+class StorageFullError(CheckpointError):
+    """A disk has no space left for what a job must write."""
+
+
 class SourceError(PenstockError):
     """A source could not be listed or read."""
 
@@ -49,6 +57,14 @@ class SinkError(PenstockError):
 
 class BrokerError(PenstockError):
     """A local Kafka broker could not be fetched, started, asked or stopped."""
+
+
+class SparkLostError(PenstockError):
+    """Spark's Java process or the session of a job is gone; a restart of the job could not find it again."""
+
+
+class WorkerDiedError(PenstockError):
+    """A Python process that runs a job's functions died, again and again."""
 
 
 class JobFailedError(PenstockError):

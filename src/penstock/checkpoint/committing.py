@@ -12,6 +12,7 @@ from penstock.checkpoint.directory import CheckpointDirectory
 from penstock.checkpoint.seal import Frames, Seal
 from penstock.connectors.sink import Committer, WorkRunner, run_here
 from penstock.connectors.source import PositionListener
+from penstock.errors import StorageFullError
 from penstock.graph.plan import JobPlan
 from penstock.runtime import rows
 from penstock.runtime.failure import OperatorFailure
@@ -78,7 +79,7 @@ def reports_of(arrived: Iterable[ExchangeRow]) -> list[Report]:
     reports: list[Report] = []
     for row in arrived:
         if row.kind == rows.FAILURE:
-            failure: OperatorFailure = pickle.loads(row.payload)
+            failure: OperatorFailure | StorageFullError = pickle.loads(row.payload)
             raise failure
         if row.kind == rows.REPORT:
             reports.append(pickle.loads(row.payload))

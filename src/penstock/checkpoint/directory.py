@@ -1,6 +1,7 @@
 """The checkpoint directory of a job: its identity, seals, state files, and the removal of what nobody needs.
 
-Layout: `penstock/job.json`, `penstock/seals/<version>.seal`, `penstock/state/<vertex>/<subtask>/...`,
+Layout: `penstock/job.json`, `penstock/owner`, the driver that may write, and `penstock/drivers/<owner>` for what it has
+not finished; `penstock/seals/<version>.seal`, `penstock/state/<vertex>/<subtask>/...`,
 `penstock/staged/<sink>/...` with what waits to be published, and `spark/` with Spark's own offset and commit logs.
 """
 
@@ -12,14 +13,18 @@ import os
 import urllib.parse
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from pyarrow import fs
 
+from penstock.checkpoint.exclusive import create_exclusively
+from penstock.checkpoint.log_repair import repair_logs
 from penstock.checkpoint.seal import Seal, decode_seal, encode_seal
+from penstock.common.disk_space import told_if_full
 from penstock.connectors.stages import staged_file_names
-from penstock.errors import CheckpointError
+from penstock.errors import CheckpointError, StorageFullError, TakenOverError
 from penstock.state.files import damage_of
 
 FORMAT = 1
@@ -65,8 +70,9 @@ class CheckpointDirectory:
                 job_id = uuid.uuid4().hex
                 body = {"format": FORMAT, "job_id": job_id, "job_name": job_name, "plan": fingerprint}
                 body |= {"adopted": adopted} if adopted else {}
-                self._write(path, json.dumps(body, indent=1).encode())
-                return job_id
+                if self._is_created(path, json.dumps(body, indent=1).encode()):
+                    return job_id
+                existing = self._read(path) or b""  # another start was quicker, and its id is the job's
         except OSError as error:
             raise CheckpointError(f"checkpoint directory {self.uri} cannot be used: {error}") from None
         return self._check(existing, job_name, fingerprint)
@@ -152,8 +158,11 @@ class CheckpointDirectory:
         of the newest version are there, and removes files that no retained seal names.
         """
         self._owner = uuid.uuid4().hex.encode()
+        self.filesystem.create_dir(self._drafts, recursive=True)
         self._write(self._owner_path, self._owner)
+        self._shut_out_others()
         if with_spark:
+            repair_logs(self)
             self._check_logs()
         self._do_without_damaged(self._last_done(with_spark=with_spark))
         self.clean()
@@ -162,10 +171,26 @@ class CheckpointDirectory:
     def _owner_path(self) -> str:
         return f"{self.path}/penstock/owner"
 
+    @property
+    def _drafts(self) -> str:
+        """Where the seals of this driver are written before they get their names."""
+        return f"{self.path}/penstock/drivers/{self._owner.decode()}"
+
+    def _shut_out_others(self) -> None:
+        """Remove the folders of earlier drivers.
+
+        One that was paused, however long ago it looked whether it held the directory, can then make no seal: it can
+        neither write a draft nor name the one it had. What it named before is seen by whoever looks for seals after
+        this.
+        """
+        for info in self.filesystem.get_file_info(fs.FileSelector(os.path.dirname(self._drafts))):
+            while info.path != self._drafts and self.filesystem.get_file_info(info.path).type != fs.FileType.NotFound:
+                with suppress(OSError):  # it may be writing just now
+                    self.filesystem.delete_dir(info.path)
+
     def _check_logs(self) -> None:
         sealed = self.sealed_versions()
-        logged = self._numbers(f"{self.path}/spark/offsets")
-        committed = self._numbers(f"{self.path}/spark/commits")
+        logged, committed = self.logged("offsets"), self.logged("commits")
         if sealed and (not logged or logged[-1] < sealed[-1]):
             raise CheckpointError(
                 f"checkpoint {self.uri} has state of version {sealed[-1]}, but Spark's log of positions ends at "
@@ -180,7 +205,7 @@ class CheckpointDirectory:
     def _last_done(self, *, with_spark: bool) -> int:
         """The last version whose batch will not be run again, whatever becomes of its seal."""
         if with_spark:
-            return max(self._numbers(f"{self.path}/spark/commits"), default=-1)
+            return max(self.logged("commits"), default=-1)
         return max(self.sealed_versions(), default=-1) - 1
 
     def _do_without_damaged(self, last_done: int) -> None:
@@ -233,8 +258,10 @@ class CheckpointDirectory:
         )
         return [problem for problem in found if problem is not None]
 
-    def _numbers(self, path: str) -> list[int]:
-        infos = self.filesystem.get_file_info(fs.FileSelector(path, allow_not_found=True))
+    def logged(self, log: str) -> list[int]:
+        """The batches in one of Spark's logs (`offsets`, `commits`), in their order."""
+        selector = fs.FileSelector(f"{self.path}/spark/{log}", allow_not_found=True)
+        infos = self.filesystem.get_file_info(selector)
         return sorted(int(info.base_name) for info in infos if info.base_name.isdigit())
 
     def read_seal(self, version: int) -> Seal | None:
@@ -248,13 +275,29 @@ class CheckpointDirectory:
     def write_seal(self, seal: Seal) -> None:
         """Make a version final, then forget the oldest."""
         if self._owner and not self.is_held():
-            raise CheckpointError(
-                f"checkpoint {self.uri} was taken over by another process: this job has been started a second time"
-            )
+            raise self.taken_over()
+        data = encode_seal(replace(seal, owner=self._owner.decode()))
         # On the disk before sinks publish: a power cut must not leave output without the seal that speaks of it.
-        self._write(self._seal_path(seal.version), encode_seal(seal), is_synced=any(seal.committables.values()))
+        if not self._is_created(self._seal_path(seal.version), data, is_synced=any(seal.committables.values())):
+            self._refuse_foreign_seal(seal.version, data)
         self._references[seal.version] = set(self._files_of(seal))
         self._forget_old(seal.version)
+
+    def taken_over(self) -> TakenOverError:
+        """What a driver says that is no longer the one."""
+        return TakenOverError(
+            f"checkpoint {self.uri} was taken over by another process: this job has been started a second time"
+        )
+
+    def _refuse_foreign_seal(self, version: int, data: bytes) -> None:
+        """A version that has a seal is final; one of our own may be there after all, if a store answers twice."""
+        path = self._seal_path(version)
+        if self._read(path) == data:
+            return
+        raise TakenOverError(
+            f"checkpoint {self.uri} has a seal of version {version} that this process did not write ({path}): the job "
+            "has been started a second time; let only one of the two run, and start this one again if it is to be it"
+        )
 
     def _seal_path(self, version: int) -> str:
         return f"{self.path}/penstock/seals/{version:020d}.seal"
@@ -335,17 +378,41 @@ class CheckpointDirectory:
         except FileNotFoundError:
             return None
 
-    def _write(self, path: str, data: bytes, *, is_synced: bool = False) -> None:
+    def _write(self, path: str, data: bytes) -> None:
         self.filesystem.create_dir(os.path.dirname(path), recursive=True)
-        temporary = f"{path}.{uuid.uuid4().hex}.tmp"
-        with self.filesystem.open_output_stream(temporary) as stream:
-            stream.write(data)
+        draft = f"{path}.{uuid.uuid4().hex}.tmp"
+        self._write_draft(draft, data, is_synced=False)
+        self.filesystem.move(draft, path)
+
+    def _is_created(self, path: str, data: bytes, *, is_synced: bool = False) -> bool:
+        """Make a file that must be new; returns False if there is one of that name, whoever made it."""
+        self.filesystem.create_dir(os.path.dirname(path), recursive=True)
+        place = self._drafts if self._owner else os.path.dirname(path)
+        draft = f"{place}/{os.path.basename(path)}.{uuid.uuid4().hex}.tmp"
         is_synced &= isinstance(self.filesystem, fs.LocalFileSystem)  # other stores keep what they have taken
-        if is_synced:
-            _sync(temporary)
-        self.filesystem.move(temporary, path)
+        try:
+            self._write_draft(draft, data, is_synced=is_synced)
+            create_exclusively(self.filesystem, draft, path)
+        except FileExistsError:
+            self._delete(draft)
+            return False
+        except FileNotFoundError:
+            raise self.taken_over() from None
         if is_synced:
             _sync(os.path.dirname(path))
+        return True
+
+    def _write_draft(self, draft: str, data: bytes, *, is_synced: bool) -> None:
+        try:
+            with told_if_full(draft):
+                with self.filesystem.open_output_stream(draft) as stream:
+                    stream.write(data)
+                if is_synced:
+                    _sync(draft)
+        except StorageFullError:
+            with suppress(OSError):
+                self._delete(draft)
+            raise
 
     def _delete(self, path: str) -> None:
         try:

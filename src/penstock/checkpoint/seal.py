@@ -33,7 +33,7 @@ class Seal:
     """Everything that is final after a version.
 
     `offset` is where Penstock's own sources stand (`penstock.runtime.intake`), `frames` what Spark logged of those that
-    it reads, by operator uid.
+    it reads, by operator uid. `owner` is the driver that made it final.
     """
 
     version: int = -1
@@ -41,6 +41,7 @@ class Seal:
     committables: dict[str, list[Any]] = field(default_factory=dict)
     offset: Offset = field(default_factory=dict)
     frames: Frames = field(default_factory=dict)
+    owner: str = field(default="", compare=False)
 
     def entry(self, vertex_uid: str, subtask: int) -> SubtaskEntry:
         """What a subtask goes on from; empty at the very first."""
@@ -112,6 +113,7 @@ def encode_seal(seal: Seal) -> bytes:
             "committables": seal.committables,
             "offset": seal.offset,
             "frames": seal.frames,
+            "owner": seal.owner,
         }
     )
     body = pa.compress(plain, codec="zstd", asbytes=True)
@@ -130,4 +132,6 @@ def decode_seal(data: bytes, path: str) -> Seal:
         key: SubtaskEntry(StateVersion(state[0], tuple(StateFile(*f) for f in state[1])), *rest)
         for key, (state, *rest) in plain["entries"].items()
     }
-    return Seal(plain["version"], entries, plain["committables"], plain["offset"], plain["frames"])
+    return Seal(
+        plain["version"], entries, plain["committables"], plain["offset"], plain["frames"], plain.get("owner", "")
+    )

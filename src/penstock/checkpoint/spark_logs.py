@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import json
 import uuid
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from pyarrow import fs
 
-from penstock.checkpoint.directory import CheckpointDirectory
+from penstock.common.disk_space import told_if_full
 from penstock.errors import CheckpointError
+
+if TYPE_CHECKING:
+    from penstock.checkpoint.directory import CheckpointDirectory
 
 FIRST_BATCH = 0
 """Number of the batch that a query seems to have done when it begins at given offsets."""
@@ -36,15 +41,14 @@ def read_offsets(directory: CheckpointDirectory, batch: int) -> list[str | None]
 
 def write_beginning(directory: CheckpointDirectory, offsets: list[str | None]) -> None:
     """Log that the first batch has read up to some offsets; a query that has a log must have an id too."""
-    _write(directory, "metadata", [json.dumps({"id": str(uuid.uuid4())})])
-    settings = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf": {}})
-    lines = [_VERSION, settings, *(_NONE if each is None else each for each in offsets)]
-    _write(directory, f"offsets/{FIRST_BATCH}", lines)
+    write_metadata(directory)
+    lines = [_VERSION, default_settings(), *(_NONE if each is None else each for each in offsets)]
+    write_log(directory, f"offsets/{FIRST_BATCH}", lines)
 
 
 def commit_beginning(directory: CheckpointDirectory) -> None:
     """Log that the first batch is done."""
-    _write(directory, f"commits/{FIRST_BATCH}", [_VERSION, json.dumps({"nextBatchWatermarkMs": 0})])
+    write_log(directory, f"commits/{FIRST_BATCH}", [_VERSION, json.dumps({"nextBatchWatermarkMs": 0})])
 
 
 def forget_all(directory: CheckpointDirectory) -> None:
@@ -59,10 +63,47 @@ def source_log(directory: CheckpointDirectory, number: int) -> str:
     return f"{directory.path}/spark/sources/{number}"
 
 
-def _write(directory: CheckpointDirectory, name: str, lines: list[str]) -> None:
+def write_metadata(directory: CheckpointDirectory) -> None:
+    """Give the query an id."""
+    write_log(directory, "metadata", [json.dumps({"id": str(uuid.uuid4())})])
+
+
+def default_settings() -> str:
+    """The settings of a batch that was planned without Spark; Penstock uses no watermark or state of Spark's."""
+    return json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf": {}})
+
+
+def log_lines(directory: CheckpointDirectory, name: str) -> list[str]:
+    """The lines of a log file; none if it is empty, not there, or no text."""
+    try:
+        with directory.filesystem.open_input_file(f"{directory.path}/spark/{name}") as stream:
+            return bytes(stream.read()).decode().splitlines()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return []
+
+
+def write_log(directory: CheckpointDirectory, name: str, lines: list[str]) -> None:
+    """Write a log file of Spark's, whole or not at all."""
     path = f"{directory.path}/spark/{name}"
-    directory.filesystem.create_dir(path.rpartition("/")[0], recursive=True)
-    temporary = f"{path}.{uuid.uuid4().hex}.tmp"
-    with directory.filesystem.open_output_stream(temporary) as stream:
-        stream.write("\n".join(lines).encode())
-    directory.filesystem.move(temporary, path)
+    with told_if_full(path):
+        directory.filesystem.create_dir(path.rpartition("/")[0], recursive=True)
+        temporary = f"{path}.{uuid.uuid4().hex}.tmp"
+        with directory.filesystem.open_output_stream(temporary) as stream:
+            stream.write("\n".join(lines).encode())
+        directory.filesystem.move(temporary, path)
+    _remove_checksum(directory, path)
+
+
+def remove_log(directory: CheckpointDirectory, name: str) -> None:
+    """Remove a log file of Spark's."""
+    path = f"{directory.path}/spark/{name}"
+    with suppress(FileNotFoundError):
+        directory.filesystem.delete_file(path)
+    _remove_checksum(directory, path)
+
+
+def _remove_checksum(directory: CheckpointDirectory, path: str) -> None:
+    """The checksum that Hadoop may have put beside a file is no longer that of its content."""
+    folder, _, name = path.rpartition("/")
+    with suppress(FileNotFoundError):
+        directory.filesystem.delete_file(f"{folder}/.{name}.crc")

@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
+from penstock.errors import StorageFullError
 from penstock.runtime import rows
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.report import SubtaskEntry
@@ -128,7 +129,7 @@ def _run(host: BatchHost, vertex: int, number: int, work: Callable[[Subtask], It
         if report.entry.has_ended:
             host.forget(subtask)
             subtask.close()
-    except OperatorFailure as failure:
+    except (OperatorFailure, StorageFullError) as failure:  # to write again would not find more space either
         _give_up(host, subtask)
         yield to_driver(rows.FAILURE, pickle.dumps(failure))
     except BaseException:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.checkpoint import CheckpointDirectory
-from penstock.errors import CheckpointError, PenstockError
+from penstock.errors import CheckpointError, PenstockError, TakenOverError
 from penstock.graph.plan import Adopted, JobPlan, Vertex
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.subtask import Subtask
@@ -51,6 +51,8 @@ def made_or_abandoned(directory: CheckpointDirectory, make: Callable[[], None]) 
     """Make the first version; a refusal leaves the directory as if nobody had asked."""
     try:
         make()
+    except TakenOverError:
+        raise  # another start was quicker, and has the directory
     except PenstockError:
         directory.abandon()
         raise

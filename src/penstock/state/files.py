@@ -17,6 +17,7 @@ from zlib import crc32
 import pyarrow as pa
 from pyarrow import fs
 
+from penstock.common.disk_space import told_if_full
 from penstock.errors import CheckpointError
 
 Change = tuple[bytes, bytes | None]
@@ -47,12 +48,13 @@ def write_entries(filesystem: fs.FileSystem, path: str, entries: Iterable[Change
     """Write entries to a file that appears under its name only when it is whole."""
     temporary = f"{path}.{uuid.uuid4().hex}.tmp"
     try:
-        with _open_for_writing(filesystem, temporary) as stream:
-            writer = _Writer(stream)
-            for chunk in _chunks(entries):
-                writer.write(chunk)
-            writer.finish()
-        filesystem.move(temporary, path)
+        with told_if_full(path):
+            with _open_for_writing(filesystem, temporary) as stream:
+                writer = _Writer(stream)
+                for chunk in _chunks(entries):
+                    writer.write(chunk)
+                writer.finish()
+            filesystem.move(temporary, path)
     except BaseException:
         _discard(filesystem, temporary)
         raise

@@ -13,6 +13,7 @@ from types import TracebackType
 
 from pyarrow import fs
 
+from penstock.common.disk_space import told_if_full
 from penstock.errors import StateError
 from penstock.state.backends import DEFAULT_BACKEND, open_store
 from penstock.state.files import Change, read_entries, write_entries
@@ -63,12 +64,14 @@ class SubtaskState:
         rebuilt: bool,
         snapshot_after: int,
         spill_parent: str | None,
+        local_path: str = "memory",
     ) -> None:
         """Take over a store that holds `base`; use `open`."""
         self._filesystem = filesystem
         self._directory = directory
         self._base = base
         self._inner = inner
+        self._local_path = local_path
         self._snapshot_after = snapshot_after
         self._tracked = TrackedStore(inner, spill_parent)
         self._open = True
@@ -102,6 +105,7 @@ class SubtaskState:
             rebuilt=rebuilt,
             snapshot_after=snapshot_after,
             spill_parent=spill_parent,
+            local_path=local_path or "memory",
         )
 
     def commit(self) -> StateVersion:
@@ -113,7 +117,8 @@ class SubtaskState:
                 return self._base
             # Files first: a local store that is ahead of the checkpoint directory could not be told from a right one.
             version = self._write_version(uuid.uuid4().hex)
-            self._inner.commit(version.id.encode())
+            with told_if_full(self._local_path):
+                self._inner.commit(version.id.encode())
             return version
         finally:
             self.abort()

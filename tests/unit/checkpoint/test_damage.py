@@ -45,7 +45,7 @@ class Job:
     def log(self, name: str, number: int) -> None:
         folder = self.path / "spark" / name
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / str(number)).write_text("v1")
+        (folder / str(number)).write_text("v1\n{}\n{}")
 
     def seal_file(self, version: int) -> Path:
         return self.path / "penstock" / "seals" / f"{version:020d}.seal"
@@ -151,7 +151,7 @@ def test_the_first_batch_is_run_again_from_the_empty_beginning(tmp_path: Path) -
     directory.take_over()
     directory.write_seal(Seal(0))
     (tmp_path / "spark" / "offsets").mkdir(parents=True)
-    (tmp_path / "spark" / "offsets" / "0").write_text("v1")
+    (tmp_path / "spark" / "offsets" / "0").write_text("v1\n{}\n{}")
     truncated(tmp_path / "penstock" / "seals" / f"{0:020d}.seal")
     CheckpointDirectory(str(tmp_path)).take_over()
     assert directory.sealed_versions() == []
@@ -212,7 +212,7 @@ def test_a_seal_is_on_the_disk_before_anybody_is_told(tmp_path: Path, monkeypatc
     monkeypatch.setattr(os, "fsync", note)
     directory.write_seal(Seal(0, committables={"sink": ["a file"]}))
     (file, was_named), (folder, is_named) = synced
-    assert file.startswith(f"{seal}.") and not was_named, "the content comes first"
+    assert Path(file).name.startswith(f"{seal.name}.") and not was_named, "the content comes first"
     assert folder == str(seal.parent) and is_named, "then the name"
     synced.clear()
     directory.write_seal(Seal(1))

@@ -147,7 +147,7 @@ def spark_log(path: Path, name: str, *numbers: int) -> None:
     folder = path / "spark" / name
     folder.mkdir(parents=True, exist_ok=True)
     for number in numbers:
-        (folder / str(number)).write_text("v1")
+        (folder / str(number)).write_text("v1\n{}\n{}")
         (folder / f".{number}.crc").write_text("")
 
 
