@@ -72,6 +72,8 @@ class EventTime(TimestampAssigner):
 
 
 class Total(AggregateFunction):
+    is_commutative = True  # so that sliding windows are kept as panes
+
     def create_accumulator(self) -> tuple[int, int]:
         return 0, 0
 

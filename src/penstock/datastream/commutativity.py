@@ -49,9 +49,9 @@ def commutative(function: F) -> F:
     To be used as a decorator of a function or class, or in place: `reduce(commutative(lambda a, b: a + b))`. A class
     may also say `is_commutative = True`.
     """
-    is_class = isinstance(function, type)
-    fits = issubclass(function, (AggregateFunction, ReduceFunction)) if is_class else callable(function)
-    if not fits and not isinstance(function, (AggregateFunction, ReduceFunction)):
+    kinds = (AggregateFunction, ReduceFunction)
+    fits = issubclass(function, kinds) if isinstance(function, type) else callable(function)
+    if not fits and not isinstance(function, kinds):
         raise GraphError(
             "commutative: expected a function of two values, a ReduceFunction or an AggregateFunction, "
             f"got {function!r}."

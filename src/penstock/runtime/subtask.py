@@ -14,11 +14,13 @@ from functools import partial
 from typing import Any, Protocol
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.errors import StateError
 from penstock.graph.plan import Vertex
 from penstock.runtime import rows
 from penstock.runtime.calls import CallRunners
 from penstock.runtime.context import OperatorContext
 from penstock.runtime.exchange import ExchangeWriter, RowEmitter, create_writer
+from penstock.runtime.layouts import Layout
 from penstock.runtime.operators import PartitionedSourceOperator, SourceOperator, StreamOperator
 from penstock.runtime.report import Report, SubtaskEntry
 from penstock.runtime.rows import ExchangeRow, Values
@@ -197,7 +199,18 @@ class Subtask:
             operator.watermark = inline["watermarks"].get(context.uid, MIN_WATERMARK)
             operator.records_in = 0
             operator.output.records_out = operator.output.side_records_out = 0
+            if entry.inline is not None and operator.is_keyed:
+                self._adopt_layout(operator, inline.get("layouts", {}).get(context.uid))
             operator.start_batch(version, attempt, inline["operators"].get(context.uid))
+
+    def _adopt_layout(self, operator: StreamOperator, written: Layout | None) -> None:
+        if written == operator.layout():
+            return
+        # Refused before the job starts, as a rule; not where nobody could ask, as with a seal that was damaged then.
+        reason = None if written is None else operator.layout_refusal(written)
+        if reason is not None:
+            raise operator.failure(StateError(f"state cannot be gone on with: {reason}"), "opening its state")
+        operator.guarded(partial(operator.adopt_layout, written), "taking over state of other settings")
 
     def _begin_inputs(self, plain: list[Any] | None, entry: SubtaskEntry) -> None:
         self._has_ended = entry.has_ended
@@ -342,6 +355,7 @@ class Subtask:
                 "operators": {context.uid: operator.take_snapshot() for operator, context in pairs},
                 "watermarks": {context.uid: operator.watermark for operator, context in pairs},
                 "schemas": self._written,
+                "layouts": {context.uid: layout for operator, context in pairs if (layout := operator.layout())},
             }
         )
 

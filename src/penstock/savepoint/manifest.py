@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.errors import CheckpointError
+from penstock.runtime.layouts import Layout
 from penstock.state.declarations import Written
 
 FORMAT = 2
@@ -33,7 +34,8 @@ class OperatorRecord:
     of its subtasks, in order. `states` are keyed states by name with their kinds, timers among
     them; `operator_states` those that belong to no key. `output` names the place of each file that a sink had begun
     but not finished. `schemas` has, for each keyed state with a type, the schemas that its rows may have, by role:
-    those of its values and, of a map, of its keys (`penstock.state.serializers`).
+    those of its values and, of a map, of its keys (`penstock.state.serializers`). `layouts` are those of its subtasks,
+    each once (`penstock.runtime.layouts`); a subtask that has not run since the settings changed has the old one.
     """
 
     name: str
@@ -46,6 +48,7 @@ class OperatorRecord:
     operator_states: dict[str, str] = field(default_factory=dict)
     output: list[str] = field(default_factory=list)
     schemas: dict[str, Written] = field(default_factory=dict)
+    layouts: list[Layout] = field(default_factory=list)
 
     def watermark_of(self, subtask: int, parallelism: int) -> int:
         """Where event time goes on: where the subtask was, or the slowest of all if there are more or fewer now.
@@ -89,7 +92,11 @@ class Manifest:
 
     def to_json(self) -> str:
         """As text."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
+        plain = asdict(self)
+        for operator in plain["operators"].values():
+            if not operator["layouts"]:  # most have none, and former versions know of none
+                del operator["layouts"]
+        return json.dumps({"format": FORMAT, **plain}, indent=1)
 
     @classmethod
     def from_json(cls, text: str | bytes, place: str) -> Manifest:

@@ -23,6 +23,7 @@ def check_match(origin: Origin, plan: JobPlan, *, allow_non_restored_state: bool
     for uid, record in origin.manifest.operators.items():
         if uid in owners:
             _check_owner(origin, uid, record, owners[uid])
+            _check_one_layout(origin, uid, record)
         elif not allow_non_restored_state:
             claims = _claims(origin, uid, record)
             unclaimed += [f"{' and '.join(claims)} of operator {record.name!r} (uid {uid!r})"] if claims else []
@@ -31,6 +32,21 @@ def check_match(origin: Origin, plan: JobPlan, *, allow_non_restored_state: bool
             f"{origin.place} has {', '.join(unclaimed)}, which this job lacks: give the operators their uids back, or "
             f"drop what they had by setting {FLAG} to true"
         )
+
+
+def check_layouts(origin: Origin, plan: JobPlan) -> None:
+    """Refuse to go on from state that other settings of its operator have laid out, where it cannot be brought over."""
+    for vertex in plan.vertices:
+        for chained in vertex.operators:
+            record = origin.manifest.operators.get(chained.uid)
+            for written in () if record is None else record.layouts:
+                reason = chained.operator.layout_refusal(written)
+                if reason is not None:
+                    raise CheckpointError(
+                        f"operator {chained.name!r} (uid {chained.uid!r}) cannot go on from its state in "
+                        f"{origin.place}: {reason}. Change the settings back, or give the operator a new uid, so that "
+                        "it begins without state"
+                    )
 
 
 def check_declared(origin: Origin, plan: JobPlan, declared: Declared) -> None:
@@ -73,6 +89,16 @@ def _claims(origin: Origin, uid: str, record: OperatorRecord) -> list[str]:
     if record.output:
         claims.append("output that is not published yet")
     return claims
+
+
+def _check_one_layout(origin: Origin, uid: str, record: OperatorRecord) -> None:
+    """Rows of several subtasks come together: what they mean must be one thing."""
+    if len(record.layouts) > 1:
+        raise CheckpointError(
+            f"{origin.place} was made while operator {record.name!r} (uid {uid!r}) was going over from other settings: "
+            "some of its subtasks had not run since. Let that job run until all of them had elements, or go on in its "
+            "own checkpoint directory"
+        )
 
 
 def _check_owner(origin: Origin, uid: str, record: OperatorRecord, chained: ChainedOperator) -> None:

@@ -168,6 +168,7 @@ class Restoration:
                 "operators": {uid: each[subtask] for uid, each in dealt.items()},
                 "watermarks": {uid: self._known[uid].watermark_of(subtask, count) for uid in dealt},
                 "schemas": {uid: self._known[uid].schemas for uid in dealt if self._known[uid].schemas},
+                "layouts": {uid: layout for uid in dealt for layout in self._known[uid].layouts},
             }
             for subtask in range(count)
         ]

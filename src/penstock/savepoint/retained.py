@@ -12,6 +12,7 @@ from penstock.checkpoint.spark_logs import source_log
 from penstock.common.constants import MIN_WATERMARK
 from penstock.connectors.sink import Sink, UnfinishedFile
 from penstock.errors import CheckpointError
+from penstock.runtime.layouts import Layout
 from penstock.runtime.report import SubtaskEntry
 from penstock.savepoint.manifest import Manifest, OperatorRecord
 from penstock.savepoint.origin import Origin
@@ -118,7 +119,16 @@ class CheckpointOrigin(Origin):
             operator_states={name: kind for each in states for name, (kind, _) in each.items()},
             output=["" for state in snapshots if is_sink and own_part(state)],
             schemas=merged(self._plain(vertex, each).get("schemas", {}).get(uid, {}) for each in range(count)),
+            layouts=self._layouts(vertex, uid, count),
         )
+
+    def _layouts(self, vertex: str, uid: str, count: int) -> list[Layout]:
+        found: list[Layout] = []
+        for subtask in range(count):
+            layout = self._plain(vertex, subtask).get("layouts", {}).get(uid)
+            if layout is not None and layout not in found:
+                found.append(layout)
+        return found
 
 
 def own_part(snapshot: Any) -> Any:

@@ -11,7 +11,7 @@ from penstock.errors import CheckpointError, PenstockError, TakenOverError
 from penstock.graph.plan import Adopted, JobPlan, Vertex
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.subtask import Subtask
-from penstock.savepoint.matching import check_match
+from penstock.savepoint.matching import check_layouts, check_match
 from penstock.savepoint.opening import open_origin
 from penstock.savepoint.origin import Origin
 from penstock.savepoint.retained import CheckpointOrigin
@@ -44,6 +44,9 @@ class Beginning:
         """Make the directory the job's, once it is clear that it can go on from its origin; returns the job's id."""
         if self.origin is not None:
             check_match(self.origin, plan, allow_non_restored_state=allow_non_restored_state)
+        origin = self.origin or _own_version(directory)
+        if origin is not None:
+            check_layouts(origin, plan)
         return directory.adopt(plan.name, plan.fingerprint(), self.to_plain())
 
 
@@ -60,14 +63,22 @@ def made_or_abandoned(directory: CheckpointDirectory, make: Callable[[], None]) 
 
 def needs_check(directory: CheckpointDirectory, beginning: Beginning) -> CheckpointOrigin | None:
     """The job's own last version, if it goes on from that and its program may declare other types than it wrote."""
-    if beginning.origin is not None or not directory.sealed_versions():
-        return None
-    try:
-        origin = CheckpointOrigin.newest(directory.uri)
-    except CheckpointError:
-        # Damaged: whether it can be done without shows when the directory is taken over; a store checks its types too.
+    origin = None if beginning.origin is not None else _own_version(directory)
+    if origin is None:
         return None
     return origin if any(record.schemas for record in origin.manifest.operators.values()) else None
+
+
+def _own_version(directory: CheckpointDirectory) -> CheckpointOrigin | None:
+    """The last version of a directory that is a job's already."""
+    if directory.read_job() is None or not directory.sealed_versions():
+        return None
+    try:
+        return CheckpointOrigin.newest(directory.uri)
+    except CheckpointError:
+        # Damaged: whether it can be done without shows when the directory is taken over; a store checks its types, and
+        # a subtask its layouts, too.
+        return None
 
 
 def keyed_vertices(plan: JobPlan) -> list[Vertex]:

@@ -325,6 +325,21 @@ class KeyedStateBackend:
                 last = row[:end]
                 yield key
 
+    def places(self, state_name: str) -> list[tuple[Any, bytes]]:
+        """Return all pairs of key and namespace that have something in a state; for what has to be done once.
+
+        Keys come as their bytes decode: 1 for True or 1.0.
+        """
+        self.write()
+        _, state_id = self._ids.get(state_name, ("", b""))
+        found: dict[bytes, tuple[Any, bytes]] = {}
+        for row, data in self._rows_of_state(state_id) if state_id else ():
+            if data is not None:
+                key, end = read_key(row, _HEAD_BYTES)
+                namespace, end = read_key(row, end)
+                found[row[:end]] = (key, namespace)
+        return list(found.values())
+
     def keys_of_states(self, state_names: Iterable[str], namespace: bytes = VOID_NAMESPACE) -> Iterator[Any]:
         """Iterate over all keys that have something in at least one of some states, each once, by key group.
 

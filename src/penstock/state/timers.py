@@ -173,6 +173,16 @@ class InternalTimers:
         self._write(timers)
         return sum(1 for _ in self._backend.store.scan(timers.prefix))
 
+    def every(self, domain: int) -> list[Timer]:
+        """Return all timers in order; for what has to be done once, as they may be many."""
+        timers = self._domains[domain]
+        self._write(timers)
+        found = []
+        for row, value in self._backend.store.scan(timers.prefix):
+            key, end = read_key(row, _KEY_START)
+            found.append((_time_in(row), load_value(value, _LABEL) if value else key, read_key(row, end)[0]))
+        return found
+
     def bind(self) -> None:
         """Start on the store the backend was bound to."""
         self.forget()

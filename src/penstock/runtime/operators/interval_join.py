@@ -17,6 +17,7 @@ from penstock.datastream.join_functions import ProcessJoinFunction
 from penstock.datastream.output_tag import OutputTag
 from penstock.datastream.state import MapStateDescriptor
 from penstock.runtime.callables import Collector, checked_results, method_or_callable, with_collector
+from penstock.runtime.layouts import Layout, difference
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
 from penstock.state.keyed import VOID_NAMESPACE, KeyedStateBackend
@@ -115,7 +116,8 @@ class _Side:
         self.first, self.last = (spec.lower, spec.upper) if is_left else (-spec.upper, -spec.lower)
         self.retention = max(self.last, 0)
         self.width = max(spec.upper - spec.lower + 1, 1)
-        self.rows: KeyedMapState = backend.get_map_state(_descriptor(f"_{name}_rows"))
+        self.rows_name = f"_{name}_rows"
+        self.rows: KeyedMapState = backend.get_map_state(_descriptor(self.rows_name))
         self.unmatched = backend.get_map_state(_descriptor(f"_{name}_unmatched")) if is_outer else None
         self._backend = backend
 
@@ -137,6 +139,28 @@ class _Side:
         self.rows.hold(timestamp, (*held, *arrived.values))
         if self.unmatched is not None and not arrived.has_partner and not self.unmatched.contains(timestamp):
             self.unmatched.put(timestamp, len(held))
+
+    def settle(self) -> None:
+        """Put all rows into the buckets that they belong to, wherever another width has put them."""
+        for key, namespace in self._backend.places(self.rows_name):
+            self._backend.set_key(key)
+            self._backend.set_namespace(namespace)
+            held = [(time, rows) for time, rows in self.rows.items() if b"%d" % (time // self.width) != namespace]
+            for time, rows in held:
+                self._backend.set_namespace(namespace)
+                self._move(time, rows)
+        self._backend.set_namespace(VOID_NAMESPACE)
+
+    def _move(self, time: int, rows: tuple[Any, ...]) -> None:
+        unmatched = self.unmatched
+        alone_from = None if unmatched is None else unmatched.get(time)
+        self.rows.remove(time)
+        if unmatched is not None and alone_from is not None:
+            unmatched.remove(time)
+        self.enter(time // self.width)
+        self.rows.put(time, rows)
+        if unmatched is not None and alone_from is not None:
+            unmatched.put(time, alone_from)
 
     def mark_matched(self, bucket: int, found: _Slice, times: Iterable[int]) -> None:
         """Rows of these times of the current key have found a partner."""
@@ -179,6 +203,40 @@ class IntervalJoinOperator(StreamOperator):
     def __init__(self, function: Any, spec: IntervalJoinSpec) -> None:
         self.function = function
         self.spec = spec
+
+    def layout(self) -> Layout:
+        """The bounds, which give the width of the buckets and when rows go, and of which side rows may stay alone."""
+        spec = self.spec
+        return {
+            "operator": "interval join",
+            "lower": spec.lower,
+            "upper": spec.upper,
+            "left_outer": spec.left_outer,
+            "right_outer": spec.right_outer,
+        }
+
+    def layout_refusal(self, written: Layout) -> str | None:
+        """Bounds may change. Which rows had a partner is known only where it was asked for."""
+        now = self.layout()
+        may_differ = {"lower": 0, "upper": 0}
+        return None if {**written, **may_differ} == {**now, **may_differ} else difference(written, now)
+
+    def adopt_layout(self, written: Layout | None) -> None:
+        """Put rows that were kept with other bounds into the present buckets, to be kept as long as the bounds say.
+
+        What the former bounds have removed is gone.
+        """
+        backend, timers = self.context.backend, self.context.timers
+        assert backend is not None and timers is not None
+        for side in self._sides.values():
+            side.settle()
+        for due, key, name in timers.every(EVENT):
+            timestamp = int(name[1:])
+            until = min(timestamp + self._sides[name[:1]].retention, MAX_WATERMARK)
+            if due != until:
+                backend.set_key(key)
+                timers.delete(EVENT, due, name)
+                timers.register(EVENT, until, name)
 
     def open(self) -> None:
         """Open the function and the buffers."""

@@ -9,6 +9,7 @@ from penstock.common.constants import MIN_WATERMARK
 from penstock.runtime.columns import ColumnBlock, Stamps, key_objects
 from penstock.runtime.context import OperatorContext, OperatorRuntimeContext
 from penstock.runtime.failure import OperatorFailure, current_record, describe_failure
+from penstock.runtime.layouts import Layout, described, difference
 from penstock.runtime.operators.checkpointed import CheckpointedPart, is_checkpointed, takes_part
 from penstock.runtime.output import Output
 from penstock.runtime.rows import AnyTimestamps, Timestamps, Values
@@ -122,6 +123,26 @@ class StreamOperator:
     def snapshot(self) -> Any:
         """Small picklable state to carry to the next batch."""
         return None
+
+    def layout(self) -> Layout | None:
+        """How settings decide about the operator's keyed state, see `penstock.runtime.layouts`; None if they do not.
+
+        Must be known before the operator is opened.
+        """
+        return None
+
+    def layout_refusal(self, written: Layout) -> str | None:
+        """Why state of another layout cannot be gone on with, in words; None if it can be."""
+        now = self.layout()
+        if now is None:
+            return f"it was written with {described(written)}, and now the operator keeps its state in another way"
+        return None if written == now else difference(written, now)
+
+    def adopt_layout(self, written: Layout | None) -> None:
+        """Go on with state of another layout that is not refused, at the start of a batch; None: nobody wrote it down.
+
+        The state is there, and the watermark is that of the batch before.
+        """
 
     def take_snapshot(self) -> Any:
         """What the next batch goes on from: `snapshot`, and the operator state where there is any."""

@@ -23,8 +23,10 @@ from penstock.runtime.field_columns import (
     packed,
     result_arrays,
 )
+from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.rolling import RollingOperator
 from penstock.runtime.operators.window.grouping import KeySlots
+from penstock.runtime.operators.window.layout import slots_in
 from penstock.runtime.rows import Timestamps
 from penstock.runtime.running_columns import Runs, running
 
@@ -45,6 +47,10 @@ class RollingFieldsOperator(RollingOperator):
         self.function = function
         self.names = names
         self.key_is_spread = key_is_spread
+
+    def layout(self) -> Layout:
+        """What the accumulators hold."""
+        return {"operator": "rolling aggregates", "aggregates": slots_in(self.function)}
 
     def open(self) -> None:
         """Get the state."""

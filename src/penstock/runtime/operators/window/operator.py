@@ -16,10 +16,12 @@ from penstock.datastream.window import MergingWindowAssigner
 from penstock.runtime.callables import Collector
 from penstock.runtime.columns import ColumnBlock, Stamps, key_objects
 from penstock.runtime.context import OperatorRuntimeContext
+from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.timed import TimedOperator
+from penstock.runtime.operators.window.adopting import PanesToWindows, refuse_panes, retime
 from penstock.runtime.operators.window.checks import check_spec
 from penstock.runtime.operators.window.codec import codec_of
-from penstock.runtime.operators.window.combining import combiner_of
+from penstock.runtime.operators.window.combining import Combiner, combiner_of
 from penstock.runtime.operators.window.contents import (
     AccumulatorContents,
     Contents,
@@ -29,6 +31,7 @@ from penstock.runtime.operators.window.contents import (
 from penstock.runtime.operators.window.contexts import EvictionContext, FunctionContext, WindowRuntimeContext
 from penstock.runtime.operators.window.evaluation import Evaluator
 from penstock.runtime.operators.window.grouping import grouping_for
+from penstock.runtime.operators.window.layout import PANES, layout_of, refusal_of
 from penstock.runtime.operators.window.merging import MergingWindows
 from penstock.runtime.operators.window.panes import Panes, uses_panes
 from penstock.runtime.operators.window.partials import Partial
@@ -57,10 +60,42 @@ class WindowOperator(TimedOperator):
     For windows over a whole stream the key is a constant.
     """
 
+    _in_panes: bool | None = None
+
     def __init__(self, spec: WindowSpec) -> None:
         check_spec(spec)
         codec_of(spec.assigner)
         self.spec = spec
+
+    def layout(self) -> Layout:
+        """What settings of the windows say about their state, and whether that is panes."""
+        if self._in_panes is None:
+            return layout_of(self.spec, uses_panes(self.spec))
+        return self._layout
+
+    def layout_refusal(self, written: Layout) -> str | None:
+        """Windows of time may change as in Flink; what they hold and how they are told apart may not."""
+        return refusal_of(written, self.layout())
+
+    def adopt_layout(self, written: Layout | None) -> None:
+        """Go on from windows of other settings: panes become windows, timers those of the present trigger.
+
+        What was kept as windows stays so: elements that are in several windows cannot be taken out of them again.
+        """
+        before, now = written or layout_of(self.spec, in_panes=True), layout_of(self.spec, uses_panes(self.spec))
+        in_panes = before["kept as"] == now["kept as"] == PANES
+        in_panes = in_panes and all(before[name] == now[name] for name in ("assigner", "lateness"))
+        if in_panes is not self._in_panes:
+            self._connect(in_panes)
+        if in_panes or self._windows is None:
+            return
+        if before["kept as"] == PANES:
+            if "slide" in before["assigner"] and self.spec.combine is not None:
+                PanesToWindows(self._windows, self._combiner(is_shared=False), before).run()
+            else:  # nobody wrote down whether there are any, and there should not be
+                refuse_panes(self._windows)
+        elif any(before[name] != now[name] for name in ("trigger", "lateness")):
+            retime(self._windows, before)
 
     @property
     def function(self) -> Any:
@@ -76,9 +111,11 @@ class WindowOperator(TimedOperator):
         self._collector = Collector(self.output, self.context.own)
         self._late = self.context.metrics.counter(LATE_RECORDS)
         self._is_event_time = spec.assigner.is_event_time()
-        self._connect()
+        self._connect(uses_panes(spec))
 
-    def _connect(self) -> None:
+    def _connect(self, in_panes: bool) -> None:
+        self._in_panes = in_panes
+        self._layout = layout_of(self.spec, in_panes)
         spec, backend = self.spec, self.context.backend
         assert backend is not None
         is_merging = isinstance(spec.assigner, MergingWindowAssigner)
@@ -88,14 +125,14 @@ class WindowOperator(TimedOperator):
         self._timer: Callable[[int, int, bytes], None]
         self._grouping: Grouping | None
         self._young = YoungWindows(self, spec, spec.key_fields) if can_be_young(spec) else None
-        if uses_panes(spec):
-            combiner = combiner_of(spec.combine, takes_partials=spec.takes_partials, is_shared=False)
-            panes = Panes(self, backend, spec, combiner, evaluator)
+        self._windows: Windows | None = None
+        if in_panes:
+            panes = Panes(self, backend, spec, self._combiner(is_shared=False), evaluator)
             self._element, self._timer, self._grouping = panes.element, panes.timer, panes
             return
         contents = self._contents(evaluator)
         kind = MergingWindows if is_merging else Windows
-        windows = kind(self, backend, spec, codec_of(spec.assigner), contents, evaluator)
+        windows = self._windows = kind(self, backend, spec, codec_of(spec.assigner), contents, evaluator)
         self._element = windows.element
         self._timer = windows.end_timer if fires_once_at_the_end(spec) else windows.timer
         if isinstance(windows, MergingWindows):
@@ -109,13 +146,15 @@ class WindowOperator(TimedOperator):
         combiner = None
         is_shared = not gives_one_window(spec.assigner)
         if spec.combine is not None:
-            is_folded_often = is_shared or evictor is not None
-            combiner = combiner_of(spec.combine, takes_partials=spec.takes_partials, is_shared=is_folded_often)
+            combiner = self._combiner(is_shared=is_shared or evictor is not None)
         if evictor is not None:
             return EvictedContents(backend, evaluator.evaluate, is_shared, evictor, EvictionContext(self), combiner)
         if combiner is not None:
             return AccumulatorContents(backend, evaluator.evaluate, combiner)
         return ElementContents(backend, evaluator.evaluate, is_shared)
+
+    def _combiner(self, *, is_shared: bool) -> Combiner:
+        return combiner_of(self.spec.combine, takes_partials=self.spec.takes_partials, is_shared=is_shared)
 
     def _functions(self) -> list[Any]:
         return [function for function in (self.spec.combine, self.spec.function) if function is not None]

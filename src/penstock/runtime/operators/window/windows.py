@@ -116,6 +116,13 @@ class Windows:
             assert self.operator.context.timers is not None
             self.operator.context.timers.delete(self.domain, time, namespace)
 
+    def drop(self, window: Any, namespace: bytes, held_in: bytes) -> None:
+        """Remove a window of the current key whose time is over by other settings than it came into being with."""
+        self._find(namespace)
+        self.context.enter(window, namespace)
+        self._remove(window, namespace, held_in)
+        self._leave()
+
     def _enter(self, window: Any) -> bytes | None:
         """Work on the window that takes a record; returns the namespace of its contents, None if it is late."""
         if self.is_late(window):
