@@ -445,7 +445,7 @@ class StreamExecutionEnvironment:
         if is_in_process:
             from penstock.testing import in_process
 
-            return in_process.submit(graph, settings, self._in_process or in_process.InProcessOptions(settings.seed))
+            return in_process.submit(graph, settings, self._in_process)
         from penstock.engine.spark import submit
 
         return submit(graph, settings)

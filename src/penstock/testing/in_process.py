@@ -13,6 +13,8 @@ from penstock.common.job_status import JobStatus
 from penstock.errors import CheckpointError, JobCancelledError, PenstockError
 from penstock.graph import JobSettings, LogicalGraph
 from penstock.testing.in_process_job import InjectedCrash, InProcessJob, InProcessOptions, StalledJob
+from penstock.testing.live_job import submit_live
+from penstock.testing.program_files import make_importable, refuse_shipped_files
 
 __all__ = ["InProcessJob", "InProcessJobClient", "InProcessOptions", "InjectedCrash", "StalledJob", "submit"]
 
@@ -93,6 +95,16 @@ class InProcessJobClient(JobClient):
         yield from self.job.collected[collect_id]
 
 
-def submit(graph: LogicalGraph, settings: JobSettings, options: InProcessOptions) -> InProcessJobClient:
-    """Check a program and make it a job in this process."""
+def submit(graph: LogicalGraph, settings: JobSettings, options: InProcessOptions | None) -> JobClient:
+    """Check a program and make it a job in this process.
+
+    With options, or a seed in the settings, it is a test: time is made up, and batches run while somebody waits for
+    them. Without, the program is tried as it is: the job runs by itself, in real time.
+    """
+    refuse_shipped_files(settings)
+    make_importable(settings.python_files)
+    if options is None and settings.seed is not None:
+        options = InProcessOptions(settings.seed)
+    if options is None:
+        return submit_live(graph, settings)
     return InProcessJobClient(InProcessJob(graph, settings, options))

@@ -33,7 +33,7 @@ from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.intake import SourceList, Wish, source_operator
 from penstock.runtime.pickled_states import PickledStates
 from penstock.runtime.pickling import pickled_vertex
-from penstock.runtime.report import SubtaskEntry
+from penstock.runtime.report import Report, SubtaskEntry
 from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.source_tasks import Offset
 from penstock.runtime.subtask import Subtask, TaskSettings
@@ -99,7 +99,7 @@ class _Host:
         self.version = version
         self.attempt = ""
         self._job = job
-        self._seal = seal
+        self.seal = seal
 
     def subtask(self, vertex: int, number: int) -> Subtask:
         return self._job.subtask(vertex, number)
@@ -108,10 +108,10 @@ class _Host:
         self._job.forget(subtask)
 
     def entry(self, vertex_uid: str, number: int) -> SubtaskEntry:
-        return self._seal.entry(vertex_uid, number)
+        return self.seal.entry(vertex_uid, number)
 
     def open_state(self, subtask: Subtask) -> SubtaskState:
-        return self._job.open_state(subtask, self._seal)
+        return self._job.open_state(subtask, self.seal)
 
     def now_ms(self) -> int:
         return self._job.clock()
@@ -148,10 +148,7 @@ class InProcessJob:
         self._sinks = InProcessSinks(self.plan)
         self._pickled_states = PickledStates(self.plan)
         self.collected = self._sinks.collected
-        self._sources = SourceList.of(self.plan, settings.max_records_per_batch)
-        if self._sources.frames:
-            name = self.plan.vertex(next(iter(self._sources.frames.values())).vertex).name
-            raise GraphError(f"source {name!r} is read by Spark: it cannot run in process")
+        self.sources = SourceList.of(self.plan, settings.max_records_per_batch)
         self._pickled = {v.id: pickled_vertex(v) for v in self.plan.vertices if not v.is_driver}
         self._policy = settings.restart_strategy.create_policy()
         self.job_id = beginning.adopt(
@@ -164,7 +161,7 @@ class InProcessJob:
         own = needs_check(self.directory, beginning)
         if own is not None:
             check_declared(own, self.plan, self._declared())
-        self._wish = Wish()
+        self.wish = Wish()
         self._subtasks: dict[tuple[int, int], Subtask] = {}
         self._committer = VersionCommitter(self.plan, self.directory)
         self._start_process()
@@ -178,7 +175,7 @@ class InProcessJob:
             return restore_state(order, declared_states(partial(self._new_subtask, order.vertex_id, order.subtask)))
 
         restoration = Restoration(origin, self.plan, self.directory)
-        offset = self._sources.resumed_offset(origin.manifest.offset())
+        offset = self.sources.resumed_offset(origin.manifest.offset())
         self.directory.write_seal(
             restoration.first_seal(self.job_id, lambda orders: [restore(order) for order in orders], offset)
         )
@@ -193,8 +190,8 @@ class InProcessJob:
     def write_savepoint(self, directory: str | None) -> str:
         """Write a savepoint of the last batch into a new folder below a directory; returns its path."""
         place = savepoint_place(directory, self.settings.savepoint_directory)
-        assert self._seal is not None
-        seal = replace(self._seal, offset=self._offset)  # before the first batch there is no other
+        assert self.seal is not None
+        seal = replace(self.seal, offset=self.offset)  # before the first batch there is no other
         origin = CheckpointOrigin(self.directory, seal, self.plan.fingerprint(), self.settings.job_name, self.job_id)
         draft = begin_savepoint(origin, self.plan, place)
         return finish_savepoint(draft, lambda orders: [write_part(order) for order in orders], self.clock())
@@ -227,10 +224,10 @@ class InProcessJob:
         self._committer = VersionCommitter(self.plan, self.directory)
         self._subtasks.clear()
         sealed = self.directory.sealed_versions()
-        self._seal = self.directory.read_seal(sealed[-1]) if sealed else Seal()
-        assert self._seal is not None
-        self._committer.publish_again(self._seal)
-        self._offset = self._seal.offset or self._sources.first_offset()
+        self.seal = self.directory.read_seal(sealed[-1]) if sealed else Seal()
+        assert self.seal is not None
+        self._committer.publish_again(self.seal)
+        self.offset = self.seal.offset or self.sources.first_offset()
         self._task_settings = self._new_task_settings()
 
     def _new_task_settings(self) -> TaskSettings:
@@ -249,15 +246,15 @@ class InProcessJob:
     @property
     def batches(self) -> int:
         """How many batches are final."""
-        assert self._seal is not None
-        return self._seal.version + 1
+        assert self.seal is not None
+        return self.seal.version + 1
 
     @property
     def crashes(self) -> int:
         """How often the process has died."""
         return self.crashed.total()
 
-    def _step(self, kind: str, what: object = "") -> None:
+    def step(self, kind: str, what: object = "") -> None:
         """A place where the process may die; `kind` says what it was about to do."""
         self.steps += 1
         is_struck = self._chance(self._options.crash_rate) or self.steps in self._options.crash_at
@@ -302,13 +299,14 @@ class InProcessJob:
 
     def run(self) -> None:
         """Run batches until the job has ended."""
-        self._refuse_endless()
+        self.refuse_endless()
         while self.run_batch():
             pass
 
-    def _refuse_endless(self) -> None:
+    def refuse_endless(self) -> None:
+        """Refuse to run a job to an end that it does not have."""
         for vertex in self.plan.sources():
-            if not source_operator(vertex).source.is_bounded() and not self._wish.is_draining:
+            if not source_operator(vertex).source.is_bounded() and not self.wish.is_draining:
                 raise GraphError(
                     f"{vertex.name!r} never ends, so the job would run for ever: use a bounded "
                     "source, or execute_async() and then run_batch() and stop() of the client"
@@ -348,7 +346,7 @@ class InProcessJob:
 
     def drain(self) -> None:
         """End all sources where they are; the next batch is the last."""
-        self._wish = Wish(is_draining=True)
+        self.wish = Wish(is_draining=True)
 
     def end(self, status: JobStatus) -> None:
         """The job will run no more: close its functions, remove what it has on disk of its own."""
@@ -357,7 +355,7 @@ class InProcessJob:
             self._close_functions()
         finally:
             self._committer.close()
-            self._sources.close()
+            self.sources.close()
             if status is JobStatus.CANCELED and self.settings.deletes_when_cancelled:
                 self.directory.discard()
             self._remove_scratch()
@@ -376,38 +374,42 @@ class InProcessJob:
             raise JobFailedError(f"{failures[0].text}\njob {self.settings.job_name!r} has stopped") from failures[0]
 
     def _try_batch(self) -> bool:
-        assert self._seal is not None
-        if self._committer.have_all_ended(self._seal):
+        assert self.seal is not None
+        if self._committer.have_all_ended(self.seal):
             return False
-        version = self._seal.version + 1
+        version = self.seal.version + 1
         end = self._read_offset(version)
         if end is None:
-            end = self._next_offset()
-            self._step("plan", version)
+            end = self.next_offset()
+            self.step("plan", version)
             self._write_offset(version, end)
-        self._step("begin", end)
+        self.step("begin", end)
         self._set_clock(end)
-        arrived = self._run_levels(_Host(self, version, self._seal), self._offset, end)
+        arrived = self._run_levels(_Host(self, version, self.seal), self.offset, end)
         reports = reports_of(arrived)
         self._pickled_states.look_at(reports)
         self._sinks.before_seal(arrived)
-        self._step("seal", version)
-        sealed = self._committer.seal(self._seal, version, reports, end)
+        self.step("seal", version)
+        sealed = self._committer.seal(self.seal, version, reports, end)
         self._sinks.after_seal(arrived)
-        self._step("publish", version)
+        self.step("publish", version)
         self._committer.publish(sealed)
-        self._seal, self._offset = sealed, end
-        self._step("go on", version)
+        self.seal, self.offset = sealed, end
+        self.on_sealed(sealed, reports)
+        self.step("go on", version)
         return True
 
-    def _next_offset(self) -> Offset:
+    def on_sealed(self, seal: Seal, reports: list[Report]) -> None:
+        """A batch is final; for those who keep figures."""
+
+    def next_offset(self) -> Offset:
         """Where the next batch ends; time passes where only time can move the job on."""
-        assert self._seal is not None
-        due = self._seal.next_deadline()
-        wish = Wish(self._wish.is_draining, (), due)
+        assert self.seal is not None
+        due = self.seal.next_deadline()
+        wish = Wish(self.wish.is_draining, (), due)
         for now in _moments(self.clock(), due):
-            end = self._sources.next_offset(self._offset, wish, now_ms=now, elapsed_ms=now)
-            if end != self._offset:
+            end = self.sources.next_offset(self.offset, wish, now_ms=now, elapsed_ms=now)
+            if end != self.offset:
                 self.clock.set(now)
                 return self._cut(end)
         raise StalledJob(
@@ -417,7 +419,7 @@ class InProcessJob:
 
     def _set_clock(self, end: Offset) -> None:
         """Scripted sources say what time it is."""
-        now = self._sources.processing_time(end)
+        now = self.sources.processing_time(end)
         if now is not None and now > self.clock():
             self.clock.set(now)
 
@@ -425,13 +427,13 @@ class InProcessJob:
         """With a seed, take less than there is."""
         if self._random is None or end["draining"]:
             return end
-        shorter = cut_at_random(self._offset, end, self._random)
-        return shorter if shorter != self._offset else end
+        shorter = cut_at_random(self.offset, end, self._random)
+        return shorter if shorter != self.offset else end
 
     def _run_levels(self, host: _Host, start: Offset, end: Offset) -> list[ExchangeRow]:
         """Run the sources and then level after level; returns the rows for the driver's side."""
         travelling: list[ExchangeRow] = []
-        for task in self._shuffled(self._sources.tasks(start, end)):
+        for task in self._shuffled(self.sources.tasks(start, end)):
             travelling += self._driven(host, "source", task, partial(source_rows, host, task))
         for _, vertices in self.plan.levels():
             here = {vertex.id for vertex in vertices}
@@ -458,14 +460,14 @@ class InProcessJob:
         self, host: _Host, kind: str, what: object, start: Callable[[], Iterator[ExchangeRow]]
     ) -> list[ExchangeRow]:
         """Run a task to its end, perhaps after it died a few times; the process may die before it or within it."""
-        self._step(kind, what)
+        self.step(kind, what)
         produced, first = self._begun(host, start)
         while first.kind != rows.FAILURE and self._chance(self._options.crash_rate):
             produced.close()
             self.retried_tasks += 1
             produced, first = self._begun(host, start)
         try:
-            self._step(f"inside {kind}", what)
+            self.step(f"inside {kind}", what)
         except InjectedCrash:
             produced.close()
             raise
