@@ -243,6 +243,10 @@ class PartitionedSource(Source):
         """Whether a partition that is read to its stop has ended, even if others may turn up."""
         return self.has_stops()
 
+    def paces_itself(self) -> bool:
+        """Whether its enumerator's `ends` are how far a batch reads: where offsets do not count records."""
+        return False
+
     def begins_when_read(self) -> bool:
         """Whether a partition counts for the watermark only once something of it is read."""
         return False

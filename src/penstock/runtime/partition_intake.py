@@ -52,7 +52,8 @@ def advanced_partitions(uid: str, known: PartitionedVertex, end: Offset, limit: 
         if open_partitions
         else {}
     )
-    moved = {**(before or {}), **fair_stops(open_partitions, known.ends, limit)}
+    paced = known.ends if known.source.paces_itself() else fair_stops(open_partitions, known.ends, limit)
+    moved = {**(before or {}), **paced}
     new = {name: each for name, each in found.items() if name not in moved}
     moved |= {name: each.start for name, each in new.items()}
     stops = stops | {name: max(each.start, each.stop) for name, each in new.items() if each.stop is not None}
@@ -114,7 +115,8 @@ def partition_tasks(uid: str, known: PartitionedVertex, start: Offset, end: Offs
         if start["begun"] and _may_end(uid, known, start, end) and _all_at(stops, before, names):
             continue  # it had ended before
         ends = end["draining"] or (_may_end(uid, known, end, end) and _all_at(stops, after, names))
-        ranges = tuple(_ranges(names, before, after, stops, is_first=not start["begun"]))
+        decided = start.get("stops", {}).get(uid, {})
+        ranges = tuple(_ranges(names, before, after, stops, decided, is_first=not start["begun"]))
         if known.source.begins_when_read():
             ranges = tuple(each for each in ranges if each.start < each.stop or each.ends)
         is_poked = not start["begun"] or (known.has_idleness and looks_around(start, end))
@@ -136,12 +138,19 @@ def _all_at(stops: Mapping[str, int], positions: Mapping[str, int], names: list[
 
 
 def _ranges(
-    names: list[str], before: Mapping[str, int], after: Mapping[str, int], stops: Mapping[str, int], *, is_first: bool
+    names: list[str],
+    before: Mapping[str, int],
+    after: Mapping[str, int],
+    stops: Mapping[str, int],
+    decided: Mapping[str, int],
+    *,
+    is_first: bool,
 ) -> list[PartitionRange]:
-    """What a subtask reads: partitions that move, and without anything to read those that are new to it."""
+    """What a subtask reads: partitions that move, and without anything to read those that are new or end just now."""
     found: list[PartitionRange] = []
     for name in names:
         first, last = before.get(name, after[name]), after[name]
-        if last > first or name not in before or is_first:
-            found.append(PartitionRange(name, first, last, name in stops and last >= stops[name]))
+        ends = name in stops and last >= stops[name]
+        if last > first or name not in before or is_first or (ends and name not in decided):
+            found.append(PartitionRange(name, first, last, ends))
     return found

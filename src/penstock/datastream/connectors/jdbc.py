@@ -12,9 +12,10 @@ from penstock.connectors.jdbc_databases import database_of
 from penstock.connectors.jdbc_sink import Execution
 from penstock.connectors.jdbc_sql import upsert
 from penstock.connectors.sink import DeliveryGuarantee
+from penstock.datastream.connectors.jdbc_source import JdbcSource
 from penstock.errors import ConfigurationError
 
-__all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink"]
+__all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink", "JdbcSource"]
 
 
 class JdbcSink(jdbc_sink.JdbcSink):
