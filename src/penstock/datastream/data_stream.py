@@ -38,12 +38,12 @@ from penstock.datastream.functions import (
     ProcessFunction,
     SinkFunction,
 )
-from penstock.datastream.node_handle import NAME_PREFIX, DataStreamSink, NodeHandle
+from penstock.datastream.node_handle import DataStreamSink, NodeHandle
 from penstock.datastream.output_tag import OutputTag
 from penstock.datastream.selectors import Field, check_field, make_key_selector
 from penstock.datastream.stream_text import stream_html, stream_text
 from penstock.errors import GraphError
-from penstock.graph.nodes import Chaining, Edge, Exchange, Node, Partitioning, Role
+from penstock.graph.nodes import NAME_PREFIX, Chaining, Edge, Exchange, Node, Partitioning, Role, bare_name
 
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
 from penstock.runtime import operators
@@ -143,8 +143,7 @@ class DataStream(NodeHandle):
 
     def get_name(self) -> str:
         """Name of the operator."""
-        node = self._node("get_name")
-        return node.name.removeprefix(NAME_PREFIX[node.role])
+        return bare_name(self._node("get_name"))
 
     def get_type(self) -> TypeInformation:
         """Declared type of the elements; pickled objects if none was declared."""

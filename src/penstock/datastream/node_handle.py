@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from penstock.datastream.arguments import check_max_parallelism, check_parallelism, check_uid_hash, non_empty_text
 from penstock.datastream.slot_sharing_group import SlotSharingGroup
 from penstock.errors import GraphError
-from penstock.graph.nodes import Chaining, Node, Role
+from penstock.graph.nodes import NAME_PREFIX, Chaining, Node
 
 if TYPE_CHECKING:
     from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
-
-# Flink shows what a node is for in front of its name; `name()` and `get_name()` deal in the bare name.
-NAME_PREFIX = {Role.SOURCE: "Source: ", Role.OPERATOR: "", Role.SINK: "Sink: "}
 
 
 class NodeHandle:

@@ -419,12 +419,9 @@ class StreamExecutionEnvironment:
 
     def get_execution_plan(self) -> str:
         """Describe the job that `execute` would run as JSON, in the form that Flink's plan visualizer reads."""
-        from penstock.graph import compile_plan
         from penstock.graph.flink_plan import plan_json
 
-        graph, settings = self._pending_graph(), self._settings(None)
-        compile_plan(graph, settings)  # what could not run has no plan
-        return plan_json(graph, settings)
+        return plan_json(self._pending_graph(), self._settings(None))
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run the job and wait for its end; raises JobFailedError if it fails for good."""

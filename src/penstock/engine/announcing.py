@@ -54,7 +54,7 @@ class AnnouncedJob(Protocol):
     def wait(self, timeout: float | None = None) -> JobExecutionResult:
         """Wait for the end of the job."""
 
-    def metrics(self) -> dict[str, dict[str, float]]:
+    def metrics(self) -> dict[str, dict[str, Any]]:
         """Figures by operator uid."""
 
     def progress(self) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.common.operator_metrics import OperatorMetrics
 from penstock.engine.job_cards import CardFolder, JobCard
 from penstock.engine.job_socket import ask
 from penstock.errors import JobNotFoundError
@@ -44,9 +45,9 @@ class RunningJob:
         told = {"id": card.job_id, "name": card.name, "status": "NOT ANSWERING", "started_ms": card.started_ms}
         return {**told, "pid": card.pid, "checkpoint": card.checkpoint}
 
-    def metrics(self) -> dict[str, dict[str, float]]:
-        """Figures by operator uid."""
-        return dict(self._ask({"do": "metrics"}))
+    def metrics(self) -> OperatorMetrics:
+        """Figures by the names of operators."""
+        return OperatorMetrics(self._ask({"do": "metrics"}))
 
     def savepoint(self, directory: str | None) -> str:
         """Write a savepoint, the job going on; returns its path when it is whole."""

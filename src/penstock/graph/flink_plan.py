@@ -1,10 +1,11 @@
-"""A logical graph as the JSON that Flink's `getExecutionPlan` gives, for tools that draw such plans; checks nothing."""
+"""A logical graph as the JSON that Flink's `getExecutionPlan` gives, for tools that draw such plans."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from penstock.graph.compilation import compile_plan
 from penstock.graph.nodes import Exchange, LogicalGraph, Node, Role
 from penstock.graph.settings import JobSettings
 
@@ -14,6 +15,7 @@ _WAYS = {exchange: exchange.name for exchange in Exchange} | {Exchange.KEYED: "H
 
 def plan_json(graph: LogicalGraph, settings: JobSettings) -> str:
     """Describe every source, operator and sink, who feeds it and how, as JSON."""
+    compile_plan(graph, settings)  # what could not run has no plan
     parallelism = {node.id: _parallelism(node, settings) for node in graph.nodes.values()}
     return json.dumps({"nodes": [_described(node, parallelism) for node in graph.nodes.values()]}, indent=2)
 

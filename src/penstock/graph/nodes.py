@@ -9,7 +9,7 @@ import enum
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 FORWARD_INPUT = 0
 
@@ -52,6 +52,23 @@ class Role(enum.Enum):
     SOURCE = "source"
     OPERATOR = "operator"
     SINK = "sink"
+
+
+# Flink shows what a node is for in front of its name; users deal in the bare name.
+NAME_PREFIX = {Role.SOURCE: "Source: ", Role.OPERATOR: "", Role.SINK: "Sink: "}
+
+
+class _Named(Protocol):
+    @property
+    def role(self) -> Role: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+def bare_name(node: _Named) -> str:
+    """The name of a node, or of an operator of a plan, without what it is for."""
+    return node.name.removeprefix(NAME_PREFIX[node.role])
 
 
 class Chaining(enum.Enum):

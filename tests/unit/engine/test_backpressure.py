@@ -124,5 +124,5 @@ def test_what_is_told_of_it() -> None:
     statistics.on_pace(Pace(400, 2_000, True, 1.0), ["a", "b"])
     statistics.on_pace(Pace(300, 4_000, False, 0.4), ["a", "b"])
     told = {"batch_limit": 300, "backpressured_ms": 3_000}
-    assert statistics.metrics() == {"a": told, "b": told}
+    assert statistics.metrics() == {"a": {**told, "uid": "a"}, "b": {**told, "uid": "b"}}
     assert statistics.progress.pace == Pace(300, 4_000, False, 0.4)

@@ -21,6 +21,7 @@ from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
+from penstock.common.operator_metrics import OperatorMetrics
 from penstock.engine.announcing import announce
 from penstock.engine.spark.backpressure import Backpressure
 from penstock.engine.spark.batches import BatchCommitter
@@ -350,7 +351,7 @@ class SparkJobClient(JobClient):
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """The figures of the job so far."""
-        return CompletableFuture.completed(dict(self.metrics()))
+        return CompletableFuture.completed(self.metrics())
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """The result, once the job has ended."""
@@ -366,8 +367,8 @@ class SparkJobClient(JobClient):
                 self.cancel().result()
                 raise
 
-    def metrics(self) -> dict[str, dict[str, float]]:
-        """Records in and out, and the user's own metrics, by operator uid."""
+    def metrics(self) -> OperatorMetrics:
+        """Records in and out, and the user's own metrics, by the names of operators; see docs/metrics.md."""
         return self._job.statistics.metrics()
 
     def progress(self) -> Progress:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from penstock.checkpoint import Seal
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.common.operator_metrics import OperatorMetrics
 from penstock.engine.spark.backpressure import Pace
+from penstock.graph.nodes import bare_name
 from penstock.graph.plan import JobPlan
 from penstock.runtime.report import Report
 
@@ -79,10 +81,11 @@ class JobStatistics:
                 waited = pace.batch_ms if pace.was_limited else 0
                 totals["backpressured_ms"] = totals.get("backpressured_ms", 0) + waited
 
-    def metrics(self) -> dict[str, dict[str, float]]:
-        """Totals per operator uid."""
+    def metrics(self) -> OperatorMetrics:
+        """Totals by the name of the operator, its uid among them."""
+        names = [(each.uid, bare_name(each)) for vertex in self.plan.vertices for each in vertex.operators]
         with self._lock:
-            return {uid: dict(figures) for uid, figures in self.totals.items()}
+            return OperatorMetrics.of(self.totals, names)
 
 
 def _event_time(plan: JobPlan, seal: Seal) -> int | None:
