@@ -48,7 +48,10 @@ def _to_integer(value: Any) -> int:
     if type(value) is int:
         return value
     if hasattr(value, "__index__"):
-        return int(operator.index(value))
+        try:
+            return int(operator.index(value))
+        except TypeError:  # an array of numpy
+            raise UnfitError from None
     if not isinstance(value, (numbers.Real, decimal.Decimal)):
         raise UnfitError
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import array
 import copy
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -241,8 +241,7 @@ class _FieldsTypeInfo(TypeInformation):
         return self._build(value, _coerce_parts(self, parts))
 
     def _values_of(self, value: Any) -> Any:
-        is_by_position = isinstance(value, (tuple, list)) or (isinstance(value, Row) and value._fields is None)
-        return value if is_by_position else self._refuse(value)
+        return value if isinstance(value, (tuple, list)) else self._refuse(value)
 
     def _build(self, origin: Any, values: list[Any]) -> Any:
         return tuple(values)
@@ -333,6 +332,11 @@ class RowTypeInfo(_FieldsTypeInfo):
         changed = copy.copy(self)
         changed._aliases, changed._defaults = dict(self._aliases), dict(self._defaults)
         return changed
+
+    def field_values(self, value: Any) -> Sequence[Any]:
+        """Return the fields of what can be a row of this type, in its order and not checked; raises TypeError."""
+        values: Sequence[Any] = self._values_of(value)
+        return values
 
     def _values_of(self, value: Any) -> Any:
         if isinstance(value, Row):

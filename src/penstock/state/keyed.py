@@ -34,6 +34,7 @@ from penstock.state.store import OrderedStore
 from penstock.state.ttl import time_to_live_of
 from penstock.state.ttl_states import EXPIRING
 from penstock.state.ttl_sweep import Sweep
+from penstock.state.typed_states import fits_of, typed_state_class
 from penstock.state.value_states import (
     KeyedAggregatingState,
     KeyedReducingState,
@@ -451,13 +452,16 @@ class KeyedStateBackend:
         life = time_to_live_of(descriptor)
         serializers: dict[str, StateSerializer] = serializers_of(descriptor, cls.kind)
         self._schemas.add(name, serializers)
-        parts: tuple[Any, ...] = (*serializers.values(), *functions)
-        if life is None:
-            return cls(self, name, *parts)
-        if self._clock is None:
-            raise StateError(f"State {name!r} has a time-to-live, but there is no clock: give the backend one.")
-        self._sweeps[name] = Sweep(life)
-        state: S = EXPIRING[cls.kind](life, self._clock, self, name, *parts)
+        parts: tuple[Any, ...] = (self, name, *serializers.values(), *functions)
+        made: Any = cls
+        if life is not None:
+            if self._clock is None:
+                raise StateError(f"State {name!r} has a time-to-live, but there is no clock: give the backend one.")
+            self._sweeps[name] = Sweep(life)
+            made, parts = EXPIRING[cls.kind], (life, self._clock, *parts)
+        fits = fits_of(descriptor, cls.kind)
+        state: S = (typed_state_class(made) if fits else made)(*parts)
+        vars(state).update(fits)
         return state
 
     def _check_kind(self, name: str, kind: str) -> None:

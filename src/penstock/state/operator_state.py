@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from penstock.common.own_copies import ATOMS, itself, own_copies, own_copy
-from penstock.common.typeinfo import TypeInformation
+from penstock.common.typeinfo import MapTypeInfo, TypeInformation
 from penstock.errors import StateError
 from penstock.state.serializers import Schema, StateSerializer, serializer_for
+from penstock.state.serializers.fitting import fit_for
 
 LIST, UNION, BROADCAST = "list", "union list", "broadcast"
 
@@ -37,6 +38,7 @@ class OperatorListState:
         self.kind = kind
         self.serializer = serializer
         self._own_all: Callable[[list[Any]], list[Any]] = itself if shares_objects else own_copies
+        self._fit = fit_for(serializer.type_info, name)
         self._encoded: list[bytes] = []
         self._values: list[Any] | None = []
 
@@ -46,11 +48,11 @@ class OperatorListState:
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append several elements."""
-        self._elements().extend(self._own_all(list(values)))
+        self._elements().extend(self._taken(values))
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace the list."""
-        self.hold_all(self._own_all(list(values)))
+        self.hold_all(self._taken(values))
 
     def hold_all(self, values: list[Any]) -> None:
         """Replace the list by one that is nobody else's, until it is saved."""
@@ -90,6 +92,9 @@ class OperatorListState:
             self._values = list(map(self.serializer.loads, self._encoded))
         return self._values
 
+    def _taken(self, values: Iterable[Any]) -> list[Any]:
+        return self._own_all(list(values)) if self._fit is None else list(map(self._fit, values))
+
 
 class OperatorBroadcastState:
     """A map that every subtask has a copy of; encoded again only after batches in which it has changed.
@@ -105,6 +110,8 @@ class OperatorBroadcastState:
         self.serializer = serializer_for(None, name) if serializer is None else serializer
         self.entries: dict[Any, Any] = {}  # one dict for good: read-only views hold it
         self.own: Callable[[Any], Any] = itself if shares_objects else own_copy
+        declared = self.serializer.type_info
+        self._fit = fit_for(declared if isinstance(declared, MapTypeInfo) else None, name)
         self._data = b""
         self._is_changed = True
 
@@ -115,7 +122,10 @@ class OperatorBroadcastState:
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a key."""
         self._is_changed = True
-        self.entries[key] = self.own(value)
+        if self._fit is None:
+            self.entries[key] = self.own(value)
+        else:
+            self.entries.update(self._fit({key: value}))
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
         """Set several values."""

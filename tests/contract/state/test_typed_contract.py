@@ -205,9 +205,8 @@ def test_keys_of_a_map_come_back_as_their_type(key: Any) -> None:
 def test_a_key_of_another_type_is_refused() -> None:
     backend = backend_on(MemoryStore())
     backend.set_key(1)
-    backend.get_map_state(MapStateDescriptor("map", Types.LONG(), Types.INT())).put("a", 1)
     with pytest.raises(StateError, match=r"State 'map' is declared as LONG, .* got str 'a'"):
-        backend.flush()
+        backend.get_map_state(MapStateDescriptor("map", Types.LONG(), Types.INT())).put("a", 1)
 
 
 def test_state_that_was_pickled_may_be_given_a_type() -> None:

@@ -91,16 +91,18 @@ def only(env: StreamExecutionEnvironment) -> Node:
 
 
 def test_a_collection_is_a_single_source_of_converted_values(env: StreamExecutionEnvironment) -> None:
-    env.from_collection((value for value in (1, 2**31)), Types.INT())
+    env.from_collection((value for value in (1, True, 2.0)), Types.INT())
     node = only(env)
     assert isinstance(node.operator.source, CollectionSource)
-    assert node.operator.source.values == [1, -(2**31)]
+    assert list(map(repr, node.operator.source.values)) == ["1", "1", "2"]
     assert (node.is_single, node.output_type, node.operator.strategy) == (True, Types.INT(), None)
 
 
 def test_a_value_that_is_not_of_the_declared_type_is_named(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(GraphError, match="from_collection: element 1, 'x', is not of INT"):
         env.from_collection([1, "x"], Types.INT())
+    with pytest.raises(GraphError, match=r"element 1, 2147483648, is not of INT: .* 32 bits cannot hold: declare LONG"):
+        env.from_collection([1, 2**31], Types.INT())
 
 
 def test_a_sequence_is_parallel(env: StreamExecutionEnvironment) -> None:

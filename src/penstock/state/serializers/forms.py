@@ -8,9 +8,11 @@ from __future__ import annotations
 import dataclasses
 from array import array
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
+from penstock.common.own_copies import own_copy
 from penstock.common.typeinfo import MapTypeInfo, RecordTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation
 from penstock.common.types import Row, RowKind
 from penstock.state.serializers.avro_forms import avro_form
@@ -19,26 +21,27 @@ from penstock.state.serializers.schemas import described, schema_of
 from penstock.state.values import dump_value, load_value
 
 
-def form_of(type_info: TypeInformation) -> Form:
-    """Return how values of a declared type become plain data."""
+def form_of(type_info: TypeInformation, keeps_objects: bool = False) -> Form:
+    """Return how values of a declared type become plain data; parts that are pickled may become copies instead."""
+    part_of = partial(form_of, keeps_objects=keeps_objects)
     schema = schema_of(type_info)
     kind = schema["type"]
     if kind in BASIC:
         return BASIC[kind]
     expected = described(schema)
     if kind == "LIST":
-        return _list_form(expected, form_of(getattr(type_info, "element_type")))  # noqa: B009 - four classes have it
+        return _list_form(expected, part_of(getattr(type_info, "element_type")))  # noqa: B009 - four classes have it
     if kind == "AVRO":
         return avro_form(expected, schema["schema"])
     if isinstance(type_info, MapTypeInfo):
-        return _map_form(expected, form_of(type_info.key_type), form_of(type_info.value_type))
+        return _map_form(expected, part_of(type_info.key_type), part_of(type_info.value_type))
     if isinstance(type_info, TupleTypeInfo):
-        return _tuple_form(expected, list(map(form_of, type_info.get_field_types())))
+        return _tuple_form(expected, list(map(part_of, type_info.get_field_types())))
     if isinstance(type_info, RecordTypeInfo):
-        return _record_form(expected, type_info)
+        return _record_form(expected, type_info, list(map(part_of, type_info.get_field_types())))
     if isinstance(type_info, RowTypeInfo):
-        return _row_form(expected, type_info)
-    return _PICKLED
+        return _row_form(expected, type_info, list(map(part_of, type_info.get_field_types())))
+    return _KEPT if keeps_objects else _PICKLED
 
 
 # A part that is pickled is bytes in the plain data, so that these can be read without the user's classes.
@@ -46,6 +49,7 @@ _PICKLED = Form(
     lambda value: None if value is None else dump_value(value, "a part of it"),
     lambda data: None if data is None else load_value(data, "a part of it"),
 )
+_KEPT = Form(own_copy)
 
 
 def _within(convert: Callable[[Any], Any], part: str) -> Callable[[Any], Any]:
@@ -145,49 +149,46 @@ def _tuple_form(expected: str, parts: list[Form]) -> Form:
     return Form(to_plain, None if back is None else lambda plain: None if plain is None else back(plain))
 
 
-def _row_form(expected: str, type_info: RowTypeInfo) -> Form:
-    parts = list(map(form_of, type_info.get_field_types()))
-    names = type_info.get_field_names()
-    declared = tuple(names) if type_info.has_names else None
-    fields, back = _fields_to_plain(parts, names), _fields_from_plain(parts) or _same
+def _row_form(expected: str, type_info: RowTypeInfo, parts: list[Form]) -> Form:
+    names = tuple(type_info.get_field_names())
+    fields, back = _fields_to_plain(parts, list(names)), _fields_from_plain(parts) or _same
     count = len(parts)
 
     def to_plain(value: Any) -> Any:
         if value is None:
             return None
-        values = _row_values(expected, value, declared)
+        is_row = type(value) is Row
+        if is_row and (value._fields is None or value._fields == names):
+            values = value._values
+        else:
+            values = _row_values(expected, value, type_info)
         if len(values) != count:
             raise MisfitError(expected, value)
         plain = fields(values)
-        kind = value.get_row_kind() if isinstance(value, Row) else RowKind.INSERT
         # The kind of a row is one field more; most rows are inserted ones.
-        return plain if kind is RowKind.INSERT else (*plain, kind.value)
+        if not is_row or value._row_kind is RowKind.INSERT:
+            return plain
+        return (*plain, value._row_kind.value)
 
     def from_plain(plain: Any) -> Any:
         if plain is None:
             return None
         kind = RowKind.INSERT if len(plain) == count else RowKind(plain[count])
-        return Row.of_fields(declared, list(back(plain[:count])), kind)
+        return Row.of_fields(names, list(back(plain[:count])), kind)
 
     return Form(to_plain, from_plain)
 
 
-def _row_values(expected: str, value: Any, declared: tuple[str, ...] | None) -> Sequence[Any]:
-    if isinstance(value, Row):
-        if declared is None or value._fields is None or value._fields == declared:
-            return value._values
-        value = value.as_dict()
-    if isinstance(value, (tuple, list)):
-        return value
-    if isinstance(value, dict) and declared is not None and value.keys() == set(declared):
-        return [value[name] for name in declared]
-    raise MisfitError(expected, value)
+def _row_values(expected: str, value: Any, type_info: RowTypeInfo) -> Sequence[Any]:
+    try:
+        return type_info.field_values(value)
+    except TypeError:
+        raise MisfitError(expected, value) from None
 
 
-def _record_form(expected: str, type_info: RecordTypeInfo) -> Form:
+def _record_form(expected: str, type_info: RecordTypeInfo, parts: list[Form]) -> Form:
     cls: Any = type_info.record_class
     names = type_info.get_field_names()
-    parts = list(map(form_of, type_info.get_field_types()))
     back = _fields_from_plain(parts) or _same
     is_dataclass = dataclasses.is_dataclass(cls)
     count = len(names)

@@ -92,7 +92,7 @@ ALLOWED: list[tuple[str, TypeInformation, Any, TypeInformation, Any]] = [
         {1: 2.0},
     ),
     ("positions", Types.TUPLE([Types.INT()]), (1,), Types.TUPLE([Types.DOUBLE()]), (1.0,)),
-    ("positions", Types.ROW([Types.INT()]), Row(1), Types.ROW([Types.LONG()]), Row(1)),
+    ("positions", Types.ROW([Types.INT()]), Row(1), Types.ROW([Types.LONG()]), Row(f0=1)),
     ("fields", from_hint(OldItem), ITEM, from_hint(NewItem), NEW_ITEM),
     (
         "nested fields",

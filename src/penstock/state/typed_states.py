@@ -1,0 +1,102 @@
+"""Keyed states with a declared type; owns that what goes in is made to be of it, there and then.
+
+Each is one of the other states with this in front, so that states without a type are spared the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from penstock.state.list_state import KeyedListState
+from penstock.state.map_state import KeyedMapState
+from penstock.state.serializers.fitting import Fit, fit_for
+from penstock.state.value_states import KeyedReducingState, KeyedValueState
+
+__all__ = ["fits_of", "typed_state_class"]
+
+
+class _TypedValue(KeyedValueState):
+    fit: Fit
+
+    def update(self, value: Any) -> None:
+        """Set the value of the current key; None clears it."""
+        self.hold(self.fit(value))
+
+
+class _TypedResult(KeyedReducingState):
+    """The type is that of what is kept."""
+
+    fit: Fit
+
+    def hold(self, value: Any) -> None:
+        """Keep what a reduction gave."""
+        super().hold(self.fit(value))
+
+
+class _TypedList(KeyedListState):
+    fit: Fit
+
+    def add(self, value: Any) -> None:
+        """Append one element to the current key's list."""
+        self.hold(self.fit(value))
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        """Append several elements to the current key's list."""
+        self.hold_all(list(map(self.fit, values)))
+
+    def update(self, values: Iterable[Any]) -> None:
+        """Replace the current key's list; an empty one clears it."""
+        self.replace(list(map(self.fit, values)))
+
+
+class _TypedMap(KeyedMapState):
+    fit: Fit | None
+    fit_key: Fit | None
+
+    def get(self, key: Any) -> Any:
+        """Return the value of a map key, or None."""
+        return super().get(key if self.fit_key is None else self.fit_key(key))
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a map key."""
+        self.hold(
+            self._own(key) if self.fit_key is None else self.fit_key(key),
+            self._own(value) if self.fit is None else self.fit(value),
+        )
+
+    def remove(self, key: Any) -> None:
+        """Remove a map key; an absent one is fine."""
+        super().remove(key if self.fit_key is None else self.fit_key(key))
+
+    def contains(self, key: Any) -> bool:
+        """Tell whether a map key is there."""
+        return super().contains(key if self.fit_key is None else self.fit_key(key))
+
+
+# An accumulator grows in the function's hands, so it is checked when it is written, and not anew at each element.
+_IN_FRONT: dict[str, type] = {
+    "value": _TypedValue,
+    "list": _TypedList,
+    "map": _TypedMap,
+    "reducing": _TypedResult,
+}
+
+
+def fits_of(descriptor: Any, kind: str) -> dict[str, Fit | None]:
+    """Return what a typed state does to values and, for a map, to its keys; nothing where none of it has a type."""
+    if kind not in _IN_FRONT:
+        return {}
+    name = descriptor.get_name()
+    declared = getattr(descriptor, {"list": "elem_type_info", "map": "value_type_info"}.get(kind, "type_info"), None)
+    fits = {"fit": fit_for(declared, name)}
+    if kind == "map":
+        fits["fit_key"] = fit_for(getattr(descriptor, "key_type_info", None), name)
+    return fits if any(fits.values()) else {}
+
+
+@cache
+def typed_state_class(state_class: Any) -> type:
+    """Return a class of state with checks of the type in front."""
+    return type(f"Typed{state_class.__name__}", (_IN_FRONT[state_class.kind], state_class), {})
