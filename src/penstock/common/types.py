@@ -203,9 +203,9 @@ def order_of_names(fields: tuple[str, ...]) -> tuple[int, ...] | None:
     return None if order == tuple(range(len(fields))) else order
 
 
-def changelog_text(row: Row) -> str:
+def changelog_text(row: Row, separator: str = ", ") -> str:
     """Return the text that Flink gives a row which leaves a job: its kind and values, as in `+I[1, a]`."""
-    return f"{row.get_row_kind()}[{', '.join(map(str, row))}]"
+    return f"{row.get_row_kind()}[{separator.join(map(str, row))}]"
 
 
 def _plain(value: Any) -> Any:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from penstock.common.types import Row, changelog_text
 
 
 @dataclass(frozen=True)
 class PrintSink:
     """Print every record, as Flink's print(): at-least-once, a replayed batch may print again.
 
-    A line is "identifier:subtask> value"; the subtask is shown when the sink's parallelism is above one.
+    A line is "identifier:subtask> value"; the subtask is shown when the sink's parallelism is above one. Rows of a
+    declared type (`has_row_type`) are shown with their kind, `+I[a,1]`, as PyFlink does.
     """
 
     identifier: str = ""
     to_stderr: bool = False
+    has_row_type: bool = False
+
+    def lines(self, values: list[Any], lead: str) -> Iterator[str]:
+        """Return what is printed of some records, behind the lead of each line."""
+        for value in values:
+            shown = changelog_text(value, ",") if self.has_row_type and isinstance(value, Row) else value
+            yield f"{lead}{shown}\n"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.common.basic_types import shown
+from penstock.common.conversions import MisfitError, conversion_of
 from penstock.common.type_inference import from_arrow
 from penstock.common.typeinfo import TypeInformation
 from penstock.common.types import Row
@@ -83,3 +85,14 @@ def _in_python(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return column.cast(pa.timestamp(_MICROS, kind.tz), safe=False)
     return column
+
+
+def values_of_type(method: str, type_info: TypeInformation | None, values: list[Any]) -> list[Any]:
+    """Return values as their declared type has them; one that cannot be made so is named by its position."""
+    convert = conversion_of(type_info)
+    try:
+        return values if convert is None else convert(values)
+    except MisfitError as misfit:
+        position = next(position for position, value in enumerate(values) if value is misfit.value)
+        where = f"{method}: element {position}, {shown(misfit.value)},"
+        raise GraphError(f"{where} is not of {type_info!r}: {misfit}.") from None

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 from penstock.common.execution_config import ExecutionConfig
-from penstock.common.typeinfo import TypeInformation, Types
+from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.connectors.driver_sinks import CollectSink, PrintSink, SparkWriterSink
 from penstock.connectors.function_sink import FunctionSink
@@ -383,11 +383,15 @@ class DataStream(NodeHandle):
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print elements to standard output."""
-        return self._end("Print to Std. Out", operators.DriverSinkOperator(PrintSink(sink_identifier or "", False)))
+        return self._end("Print to Std. Out", self._printing(sink_identifier, to_stderr=False))
+
+    def _printing(self, identifier: str | None, to_stderr: bool) -> Any:
+        has_row_type = isinstance(self.output_type, RowTypeInfo)
+        return operators.DriverSinkOperator(PrintSink(identifier or "", to_stderr, has_row_type))
 
     def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print elements to standard error."""
-        return self._end("Print to Std. Err", operators.DriverSinkOperator(PrintSink(sink_identifier or "", True)))
+        return self._end("Print to Std. Err", self._printing(sink_identifier, to_stderr=True))
 
     def add_sink(self, sink_func: SinkFunction | Sink) -> DataStreamSink:
         """Write elements with a sink function (at least once) or a sink."""

@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from penstock.common.basic_types import shown
 from penstock.common.configuration import Configuration
-from penstock.common.conversions import MisfitError, conversion_of
 from penstock.common.execution_config import ExecutionConfig
 from penstock.common.given_configuration import with_given
 from penstock.common.job_client import JobClient
@@ -25,7 +23,7 @@ from penstock.connectors.collection import CollectionSource
 from penstock.connectors.frame_source import FrameSource
 from penstock.connectors.sequence import NumberSequence
 from penstock.connectors.source import Source
-from penstock.connectors.tables import python_values, rows_of_table
+from penstock.connectors.tables import python_values, rows_of_table, values_of_type
 from penstock.datastream.arguments import (
     check_max_parallelism,
     check_parallelism,
@@ -359,7 +357,7 @@ class StreamExecutionEnvironment:
         else:
             hint = "; a DataFrame of Spark goes to from_spark" if hasattr(collection, "isStreaming") else ""
             raise GraphError(f"from_collection: expected a list or another iterable, got {collection!r:.200}{hint}.")
-        values = _of_type(type_info, values)
+        values = values_of_type("from_collection", type_info, values)
         return self._source("Collection Source", CollectionSource(values), None, type_info, is_checked=False)
 
     def from_sequence(self, from_: int, to: int) -> DataStream:
@@ -563,17 +561,6 @@ def _frame_factory(frame: Any) -> Callable[[Any], Any]:
             f"from_spark: expected a streaming DataFrame or a function of the session that makes one, got {frame!r}."
         )
     return frame  # type: ignore[no-any-return]
-
-
-def _of_type(type_info: TypeInformation | None, values: list[Any]) -> list[Any]:
-    convert = conversion_of(type_info)
-    try:
-        return values if convert is None else convert(values)
-    except MisfitError as misfit:
-        position = next(position for position, value in enumerate(values) if value is misfit.value)
-        raise GraphError(
-            f"from_collection: element {position}, {shown(misfit.value)}, is not of {type_info!r}: {misfit}."
-        ) from None
 
 
 def _unusable_source(method: str, given: Any) -> GraphError:

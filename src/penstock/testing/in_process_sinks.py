@@ -33,7 +33,7 @@ class InProcessSinks:
             if isinstance(sink, PrintSink):
                 lead = f"{sink.identifier}> " if sink.identifier else ""
                 stream = sys.stderr if sink.to_stderr else sys.stdout
-                stream.writelines(f"{lead}{value}\n" for value in rows.decode_values(row.payload))
+                stream.writelines(sink.lines(rows.decode_values(row.payload), lead))
 
     def after_seal(self, arrived: list[ExchangeRow]) -> None:
         """Hand over, exactly once."""

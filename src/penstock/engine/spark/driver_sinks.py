@@ -93,7 +93,7 @@ class DriverSinks:
             prefix += str(subtask + 1)
         lead = f"{prefix}> " if prefix else ""
         stream = sys.stderr if sink.to_stderr else sys.stdout
-        stream.writelines(f"{lead}{value}\n" for value in decode_values(row.payload))
+        stream.writelines(sink.lines(decode_values(row.payload), lead))
         stream.flush()
 
 
