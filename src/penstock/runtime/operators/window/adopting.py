@@ -10,11 +10,12 @@ from functools import reduce
 from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK
+from penstock.common.own_copies import own_copies
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import TimeWindow
 from penstock.errors import StateError
 from penstock.runtime.layouts import Layout
-from penstock.runtime.operators.window.combining import Combiner, own_copies
+from penstock.runtime.operators.window.combining import Combiner
 from penstock.runtime.operators.window.contents import STATE_NAME as CONTENTS
 from penstock.runtime.operators.window.merging import STATE_NAME as MERGING
 from penstock.runtime.operators.window.merging import MergingWindows
