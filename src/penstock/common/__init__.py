@@ -26,7 +26,9 @@ from penstock.common.type_inference import from_arrow, from_hint
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row, RowKind
 from penstock.common.watermark_strategy import (
+    AssignerWithPeriodicWatermarks,
     AssignerWithPeriodicWatermarksWrapper,
+    AssignerWithPunctuatedWatermarks,
     TimestampAssigner,
     Watermark,
     WatermarkGenerator,
@@ -37,7 +39,9 @@ from penstock.common.watermark_strategy import (
 __all__ = [
     "MAX_WATERMARK",
     "MIN_WATERMARK",
+    "AssignerWithPeriodicWatermarks",
     "AssignerWithPeriodicWatermarksWrapper",
+    "AssignerWithPunctuatedWatermarks",
     "ByteArraySchema",
     "CompletableFuture",
     "ConfigOption",

@@ -16,8 +16,11 @@ from penstock.errors import ConfigurationError
 
 __all__ = [
     "AscendingTimestampsWatermarks",
+    "AssignerWithPeriodicWatermarks",
     "AssignerWithPeriodicWatermarksWrapper",
+    "AssignerWithPunctuatedWatermarks",
     "BoundedOutOfOrdernessWatermarks",
+    "IngestionTime",
     "NoWatermarksGenerator",
     "TimestampAssigner",
     "Watermark",
@@ -47,6 +50,43 @@ class TimestampAssigner(ABC):
     @abstractmethod
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
         """Return milliseconds since 1970; `record_timestamp` is what the source attached (or the minimum)."""
+
+
+class AssignerWithPeriodicWatermarks(TimestampAssigner):
+    """The older form of a strategy: one object reads event times and knows how far event time has got.
+
+    Given to `assign_timestamps_and_watermarks` as it is. Each split has a copy, which is pickled into every checkpoint;
+    `extract_timestamp` is called on it for each of its records before it is asked for a watermark.
+    """
+
+    @abstractmethod
+    def get_current_watermark(self) -> Watermark | int | None:
+        """Return the watermark to emit now, None for none."""
+
+
+class AssignerWithPunctuatedWatermarks(TimestampAssigner):
+    """The older form of a strategy whose watermarks are in the records."""
+
+    @abstractmethod
+    def check_and_get_next_watermark(self, last_element: Any, extracted_timestamp: int) -> Watermark | int | None:
+        """Return the watermark to emit behind this record, None for none."""
+
+
+class IngestionTime:
+    """Stands for the timestamp assigner that gives records the time at which they are read, see `for_ingestion_time`.
+
+    The clock is not its own: whoever assigns timestamps has one.
+    """
+
+    def __call__(self, value: Any, record_timestamp: int) -> int:
+        """Refuse: without a clock there is no such time."""
+        raise TypeError("IngestionTime is no function of a record: use WatermarkStrategy.for_ingestion_time()")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is IngestionTime
+
+    def __hash__(self) -> int:
+        return hash(IngestionTime)
 
 
 class WatermarkOutput(Protocol):
@@ -173,6 +213,24 @@ class WatermarkStrategy:
         return WatermarkStrategy(functools.partial(BoundedOutOfOrdernessWatermarks, delay_ms))
 
     @staticmethod
+    def for_ingestion_time() -> WatermarkStrategy:
+        """Give records the time at which they are read: event time by the clock of the machine that reads.
+
+        Times never fall, and nothing is late. A batch that is run again after a failure gives its records later times:
+        what the first attempt made of them was never final. Where results must not depend on when a job runs, use a
+        time that the records bring along.
+        """
+        return WatermarkStrategy(AscendingTimestampsWatermarks, IngestionTime())
+
+    @staticmethod
+    def for_assigner(assigner: TimestampAssigner) -> WatermarkStrategy:
+        """For an object of the older form: AssignerWithPeriodicWatermarks or AssignerWithPunctuatedWatermarks."""
+        if isinstance(assigner, AssignerWithPunctuatedWatermarks):
+            supplier = functools.partial(_PunctuatedAssignerWatermarks, copy.deepcopy(assigner))
+            return WatermarkStrategy(supplier, assigner.extract_timestamp)
+        return AssignerWithPeriodicWatermarksWrapper(assigner)
+
+    @staticmethod
     def no_watermarks() -> WatermarkStrategy:
         """For streams that need no event time."""
         return WatermarkStrategy(NoWatermarksGenerator)
@@ -276,3 +334,16 @@ class _PeriodicAssignerWatermarks(WatermarkGenerator):
         watermark = self._assigner.get_current_watermark()
         if watermark is not None:
             output.emit_watermark(watermark)
+
+
+class _PunctuatedAssignerWatermarks(WatermarkGenerator):
+    def __init__(self, assigner: AssignerWithPunctuatedWatermarks) -> None:
+        self._assigner = copy.deepcopy(assigner)
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        watermark = self._assigner.check_and_get_next_watermark(event, event_timestamp)
+        if watermark is not None:
+            output.emit_watermark(watermark)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """All has been said when the records came."""

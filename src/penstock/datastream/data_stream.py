@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 from penstock.common.execution_config import ExecutionConfig
 from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
-from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.common.watermark_strategy import (
+    AssignerWithPeriodicWatermarks,
+    AssignerWithPunctuatedWatermarks,
+    WatermarkStrategy,
+)
 from penstock.connectors.driver_sinks import CollectSink, PrintSink, SparkWriterSink
 from penstock.connectors.function_sink import FunctionSink
 from penstock.connectors.sink import Sink
@@ -38,6 +42,7 @@ from penstock.datastream.functions import (
     ProcessFunction,
     SinkFunction,
 )
+from penstock.datastream.needs_key import hint_for
 from penstock.datastream.node_handle import DataStreamSink, NodeHandle
 from penstock.datastream.output_tag import OutputTag
 from penstock.datastream.selectors import Field, check_field, make_key_selector
@@ -133,6 +138,15 @@ class DataStream(NodeHandle):
     def _repr_html_(self) -> str:
         return stream_html(self)
 
+    if not TYPE_CHECKING:  # type checkers know what a stream has
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what is missing for a method that only keyed streams have."""
+            error = hint_for(name)
+            if error is None:
+                error = AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            raise error
+
     def _refuse(self, method: str) -> NoReturn:
         raise GraphError(
             f"{method}() has no meaning on a stream made by {self._made_by}(), which is not an operator: "
@@ -227,14 +241,29 @@ class DataStream(NodeHandle):
         declared = Types.ROW_NAMED(list(names), known) if len(known) == len(types) else None
         return self._then("Select", operators.SelectOperator(chosen, names), declared, is_checked=False)
 
-    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
-        """Give elements event times and the stream watermarks."""
+    def assign_timestamps_and_watermarks(
+        self,
+        watermark_strategy: WatermarkStrategy | AssignerWithPeriodicWatermarks | AssignerWithPunctuatedWatermarks,
+    ) -> DataStream:
+        """Give elements event times and the stream watermarks; takes assigners of the older forms too."""
+        if isinstance(watermark_strategy, (AssignerWithPeriodicWatermarks, AssignerWithPunctuatedWatermarks)):
+            watermark_strategy = WatermarkStrategy.for_assigner(watermark_strategy)
         if not isinstance(watermark_strategy, WatermarkStrategy):
             raise GraphError(
                 f"assign_timestamps_and_watermarks: expected a WatermarkStrategy, got {watermark_strategy!r}."
             )
         operator = operators.WatermarkOperator(watermark_strategy)
         return self._then("Timestamps/Watermarks", operator, self.output_type, is_checked=False)
+
+    def assign_ascending_timestamps(self, extractor: Callable[[Any], int] | str | int) -> DataStream:
+        """Give elements event times that never fall within a subtask: by a function of the element, or a field."""
+        strategy = WatermarkStrategy.for_monotonous_timestamps()
+        if callable(extractor):
+            strategy = strategy.with_timestamp_assigner(lambda element, _: extractor(element))
+        else:
+            field = check_field("assign_ascending_timestamps", extractor)
+            strategy = strategy.with_timestamp_assigner(field)
+        return self.assign_timestamps_and_watermarks(strategy)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """Return the elements that the operator sent to the tag."""

@@ -13,12 +13,14 @@ from penstock.datastream.field_aggregates import FieldAggregate
 from penstock.datastream.field_rows import KeyColumns, check_aggregates, row_type
 from penstock.datastream.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
 from penstock.datastream.selectors import Field, KeyAndValue, check_field, typed_selector
+from penstock.datastream.with_state import FilterWithState, FlatMapWithState, MapWithState
 from penstock.errors import GraphError
 from penstock.graph.nodes import Exchange, Partitioning
 from penstock.runtime import operators
 
 if TYPE_CHECKING:
     from penstock.datastream.interval_join import IntervalJoin
+    from penstock.datastream.salted import SaltedStream
     from penstock.datastream.window import WindowAssigner
     from penstock.datastream.windowed_stream import WindowedStream
 
@@ -52,6 +54,41 @@ class KeyedStream(DataStream):
         check_function("reduce", func, ReduceFunction)
         return self._then("Reduce", operators.ReduceOperator(func), self.output_type)
 
+    def map_with_state(
+        self,
+        func: Callable[[Any, Any], tuple[Any, Any]],
+        state_type: Any = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """Map elements by `func(element, state of its key) -> (result, new state)`.
+
+        The state is None for a key that has none; None as new state clears it. `state_type` is its type, as a
+        descriptor takes one; without it the state is pickled.
+        """
+        return self._with_state(
+            MapWithState, func, state_type, check_type("map_with_state", "output_type", output_type)
+        )
+
+    def flat_map_with_state(
+        self, func: Callable[[Any, Any], Any], state_type: Any = None, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """Make any number of elements of each by `func(element, state of its key) -> (iterable, new state)`.
+
+        `func` may be a generator: it yields the results and returns the new state.
+        """
+        declared = check_type("flat_map_with_state", "output_type", output_type)
+        return self._with_state(FlatMapWithState, func, state_type, declared)
+
+    def filter_with_state(self, func: Callable[[Any, Any], tuple[bool, Any]], state_type: Any = None) -> DataStream:
+        """Keep the elements for which `func(element, state of its key) -> (keep it, new state)` says so."""
+        return self._with_state(FilterWithState, func, state_type, self.output_type)
+
+    def _with_state(self, kind: Any, func: Any, state_type: Any, output_type: TypeInformation | None) -> DataStream:
+        if not callable(func):
+            raise GraphError(f"{kind.method}: expected a function of element and state, got {func!r}.")
+        name = kind.method.replace("_", " ").title()
+        return self._then(name, operators.KeyedProcessOperator(kind(func, state_type)), output_type)
+
     def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
         """Group the elements of each key in windows."""
         from penstock.datastream.windowed_stream import WindowedStream
@@ -63,6 +100,16 @@ class KeyedStream(DataStream):
         from penstock.datastream.windowed_stream import WindowedStream, count_assigner
 
         return WindowedStream(self, count_assigner("count_window", size, slide))
+
+    def salted(self, salts: int) -> SaltedStream:
+        """Spread the elements of each key over so many salts, against keys that have most of the elements.
+
+        Windows are then aggregated in two steps, by key and salt and then by key; the results are the same. Goes on
+        with `window(...)` and `reduce` or `aggregate`, whose function must be commutative.
+        """
+        from penstock.datastream.salted import SaltedStream
+
+        return SaltedStream(self, salts)
 
     def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
         """Join with elements of another keyed stream whose time is near; goes on with `between(...)`."""

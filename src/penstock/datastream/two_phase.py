@@ -23,7 +23,7 @@ from penstock.runtime.operators.window import WindowSpec
 from penstock.runtime.operators.window.local import PaneGrid
 from penstock.runtime.operators.window.young import can_be_young
 
-__all__ = ["pre_aggregated"]
+__all__ = ["pre_aggregated", "settings_of_sender"]
 
 _PURE = (RollingSum, RollingExtreme, RollingExtremeBy, FieldAggregation)
 
@@ -53,7 +53,7 @@ def pre_aggregated(
     )
     # However the records were dealt out, the sender of each can do its share: any other exchange would only cost.
     edges = stream.edges_with(FORWARD)
-    return add_operator(stream.environment, f"{name} (local)", operator, edges, None, **_settings_of_sender(stream))
+    return add_operator(stream.environment, f"{name} (local)", operator, edges, None, **settings_of_sender(stream))
 
 
 def _obstacle(spec: WindowSpec) -> str | None:
@@ -106,7 +106,8 @@ def _can_chain(stream: DataStream) -> bool:
     return len(stream.edges) == 1 and nodes[stream.edges[0].source_id].chaining is not Chaining.NEVER
 
 
-def _settings_of_sender(stream: DataStream) -> dict[str, Any]:
+def settings_of_sender(stream: DataStream) -> dict[str, Any]:
+    """The settings that a node needs to sit in the sender's vertex."""
     if len(stream.edges) != 1:
         return {}
     sender = stream.environment.graph.nodes[stream.edges[0].source_id]

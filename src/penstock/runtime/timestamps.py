@@ -16,6 +16,7 @@ from penstock.common.field_timestamp import FieldTimestamp
 from penstock.common.watermark_strategy import (
     AscendingTimestampsWatermarks,
     BoundedOutOfOrdernessWatermarks,
+    IngestionTime,
     NoWatermarksGenerator,
     Watermark,
     WatermarkStrategy,
@@ -126,6 +127,8 @@ class WatermarkSource:
     def _column_timestamps(self, block: ColumnBlock, timestamps: Stamps | None) -> Stamps | None:
         if self._assign is None:
             return timestamps
+        if type(self._assign) is IngestionTime:
+            return np.full(len(block), self._now(), np.int64)
         if isinstance(self._assign, FieldTimestamp):
             stamps = self._assign.of_columns(block)
             if stamps is not None:
@@ -181,6 +184,8 @@ class WatermarkSource:
         assign = self._assign
         if assign is None:
             return timestamps
+        if type(assign) is IngestionTime:
+            return [self._now()] * len(values)
         consumed = iter(values)
         try:
             if timestamps is None:
@@ -193,6 +198,10 @@ class WatermarkSource:
         if set(map(type, stamps)) == {int} and min(stamps) >= MIN_WATERMARK and max(stamps) <= MAX_WATERMARK:
             return stamps
         return [self._whole(stamp, value) for stamp, value in zip(stamps, values, strict=True)]
+
+    def _now(self) -> int:
+        """The clock; it may go back, or be another machine's from batch to batch, but times of records do not."""
+        return max(self._operator.context.clock(), self._last + 1)
 
     def _whole(self, stamp: Any, value: Any) -> int:
         """A timestamp that is not quite an int (a float, a numpy number) is made one if nothing is lost."""

@@ -21,6 +21,7 @@ from penstock.runtime.operators.partitioned_source import (
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.rolling_fields import RollingFieldsOperator
+from penstock.runtime.operators.salt import SaltOperator
 from penstock.runtime.operators.sink import DriverSinkOperator, SinkOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.stateless import FilterOperator, FlatMapOperator, MapOperator
@@ -48,6 +49,7 @@ __all__ = [
     "ProcessOperator",
     "ReduceOperator",
     "RollingFieldsOperator",
+    "SaltOperator",
     "SelectOperator",
     "SinkOperator",
     "SourceOperator",
