@@ -27,6 +27,8 @@ from penstock.state.versions import SubtaskState
 Batches = Iterator[pa.RecordBatch]
 Here = dict[int, tuple[str, int]]
 """Vertices of a level: id -> uid and parallelism."""
+_HEAP = "heap"
+"""The state backend that has no files."""
 
 
 class SparkHost:
@@ -71,7 +73,10 @@ class SparkHost:
 
     def _local_path(self, subtask: Subtask) -> str:
         name = f"{subtask.vertex.id}-{subtask.subtask}.{self._plan.state_backend}"
-        return os.path.join(make_private(local_folder(self._plan.state_directory, self._plan.settings.job_id)), name)
+        folder = local_folder(self._plan.state_directory, self._plan.settings.job_id)
+        if self._plan.state_backend != _HEAP:
+            make_private(folder)
+        return os.path.join(folder, name)
 
     def _previous(self) -> Seal:
         if self._seal is None:
