@@ -12,6 +12,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.spark.processes import PATIENCE_SECONDS
+
 ROOT = Path(__file__).resolve().parents[2]
 _OUR_OWN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "JAVA_HOME", "MASTER", "KILL_TEST_GROUP")
 
@@ -27,16 +29,23 @@ class Installed:
         return self.folder / "bin" / "python"
 
     def run(self, arguments: list[str], cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run the environment's Python, which is not activated, as if nothing else were known of Penstock."""
-        return subprocess.run(
-            [str(self.python), *arguments],
-            cwd=cwd,
-            env={**plain_variables(cwd), **variables},
-            capture_output=True,
-            text=True,
-            timeout=280,
-            check=False,
-        )
+        """Run the environment's Python, which is not activated, as if nothing else were known of Penstock.
+
+        Into files: the JVM of a first program keeps a pipe open until it has put its classes away.
+        """
+        paths = [cwd / "stdout.txt", cwd / "stderr.txt"]
+        with paths[0].open("w") as stdout, paths[1].open("w") as stderr:
+            done = subprocess.run(
+                [str(self.python), *arguments],
+                cwd=cwd,
+                env={**plain_variables(cwd), **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                timeout=PATIENCE_SECONDS,
+                check=False,
+            )
+        return subprocess.CompletedProcess(done.args, done.returncode, *(path.read_text() for path in paths))
 
 
 def plain_variables(scratch: Path) -> dict[str, str]:

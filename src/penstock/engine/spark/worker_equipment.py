@@ -39,11 +39,20 @@ def equip_workers(session: SparkSession) -> None:
     if context.applicationId in _equipped:
         return
     if not is_here(context.master or ""):
-        context.addPyFile(_package_archive())
+        _send_penstock(context)
         _look_at_workers(session)
     elif not _uses_this_python(context):
         _look_at_workers(session)
     _equipped.add(context.applicationId)
+
+
+def _send_penstock(context: SparkContext) -> None:
+    archive = _package_archive()
+    context.addPyFile(archive)
+    # Beside the driver, Spark runs readers of sources in the workers' Python, without what is sent to executors. There
+    # the path leads to the archive; on other machines it leads nowhere.
+    known = context.environment.get("PYTHONPATH", "")
+    context.environment["PYTHONPATH"] = os.pathsep.join(filter(None, [known, archive]))
 
 
 def need_no_equipment(session: SparkSession) -> None:
