@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.cli.output import NOTHING, Columns, moment, note, number, one_line, show_json
+from penstock.common.job_failure import summary_of
 from penstock.engine.running_jobs import RunningJob, find_job, running_jobs
 from penstock.errors import ConfigurationError
 
@@ -37,6 +38,17 @@ def list_jobs(as_json: AsJson = False) -> None:
     for status in found:
         table.add(*_cells(status))
     table.show()
+    for status in found:
+        if status.get("last_failure"):
+            note(_failure(status))
+
+
+def _failure(status: dict[str, Any]) -> str:
+    """Why a job was restarted, in a line."""
+    failure, restarts = status["last_failure"], status.get("restarts", 0)
+    times = "once" if restarts == 1 else f"{restarts} times"
+    what = one_line(summary_of(failure["text"]))
+    return f"job {status['name']!r} was restarted {times}; last failure at {moment(failure['at_ms'])}: {what}"
 
 
 def _cells(status: dict[str, Any]) -> list[object]:

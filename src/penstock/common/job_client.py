@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.common.completable_future import CompletableFuture
 from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_failure import JobFailure
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 
@@ -62,3 +63,7 @@ class JobClient(ABC):
     @abstractmethod
     def wait(self, timeout: float | None = None) -> JobExecutionResult:
         """Wait for the end of the job and return its result; raises what made it fail."""
+
+    def last_failure(self) -> JobFailure | None:
+        """Return what went wrong last, also if the job was restarted after it; None if nothing did."""
+        return None

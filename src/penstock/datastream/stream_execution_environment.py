@@ -514,6 +514,8 @@ class StreamExecutionEnvironment:
             told[keys.CHECKPOINT_INTERVAL] = self._checkpoint_config.get_checkpoint_interval()
         told[keys.MIN_PAUSE] = self._checkpoint_config.get_min_pause_between_checkpoints()
         told[keys.RETENTION] = self._checkpoint_config.get_externalized_checkpoint_retention().name
+        if self._config.get_task_cancellation_timeout() != keys.DEFAULT_CANCELLATION_TIMEOUT_MS:
+            told[keys.CANCELLATION_TIMEOUT] = self._config.get_task_cancellation_timeout()
         if self._config.get_global_job_parameters():
             told[keys.JOB_PARAMETERS] = self._config.get_global_job_parameters()
         return told

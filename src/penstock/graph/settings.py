@@ -42,9 +42,11 @@ FORCE_UNALIGNED = "execution.checkpointing.unaligned.forced"
 ALIGNMENT_TIMEOUT = "execution.checkpointing.aligned-checkpoint-timeout"
 RUNTIME_MODE = "execution.runtime-mode"
 RESTART_STRATEGY = "restart-strategy.type"
+CANCELLATION_TIMEOUT = "task.cancellation.timeout"
 MAX_RECORDS_PER_BATCH = "penstock.batch.max-records"
 MAX_BYTES_PER_BATCH = "penstock.batch.max-bytes"
 TARGET_BATCH_TIME = "penstock.batch.target-time"
+MAX_PLAN_BYTES = "penstock.plan.max-bytes"
 WATERMARK_EVERY_RECORDS = "pipeline.watermark-every-records"
 STATE_BACKEND = "state.backend.type"
 STATE_DIRECTORY = "state.backend.rocksdb.localdir"
@@ -60,8 +62,10 @@ DEFAULT_JOB_NAME = "Penstock Streaming Job"
 DEFAULT_MAX_RECORDS_PER_BATCH = 500_000
 DEFAULT_MAX_BYTES_PER_BATCH = 256 * 1024 * 1024
 DEFAULT_TARGET_BATCH_MS = 10_000
+DEFAULT_MAX_PLAN_BYTES = 64 * 1024 * 1024
 DEFAULT_WATERMARK_EVERY_RECORDS = 5_000
 DEFAULT_RETAINED = 3
+DEFAULT_CANCELLATION_TIMEOUT_MS = 180_000
 CHECKPOINT_MODES = ("EXACTLY_ONCE", "AT_LEAST_ONCE")
 RETENTIONS = ("RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS")
 RUNTIME_MODES = ("STREAMING", "BATCH", "AUTOMATIC")
@@ -97,9 +101,11 @@ class JobSettings:
     one is done. `checkpoint_directory` None means a temporary one that dies with the job; a given one is emptied when
     the job is cancelled if `retention` is DELETE_ON_CANCELLATION; `retained_versions` are kept in it. `recovery_path`
     is the savepoint, or the checkpoint directory of another job, that a job without versions of its own goes on from;
-    what is in it without an owner is an error unless `allow_non_restored_state`. A batch takes `max_records_per_batch`
-    at most, and less where that would be more than `max_bytes_per_batch` or last longer than `target_batch_ms`; 0 for
-    no target. `runtime_mode` is STREAMING, BATCH or AUTOMATIC; `state_backend` is "lmdb", "rocksdb" or "heap",
+    what is in it without an owner is an error unless `allow_non_restored_state`. A job that was asked to stop and makes
+    no progress for `cancellation_timeout_ms` is given up; 0 for never. Its functions may be `max_plan_bytes` in all:
+    every worker gets them. A batch takes `max_records_per_batch` at most, and less where that would be more than
+    `max_bytes_per_batch` or last longer than `target_batch_ms`; 0 for no target. `runtime_mode` is STREAMING, BATCH or
+    AUTOMATIC; `state_backend` is "lmdb", "rocksdb" or "heap",
     `state_directory` where its local files go if not to Spark's scratch directory. `engine` is "spark", or "in-process"
     for tests, where `seed` makes the choices that a cluster leaves to chance. `two_phase` says which windows aggregate
     in front of the exchange too: "on", "off", or "auto" for those where nothing can be told but the speed.
@@ -120,9 +126,11 @@ class JobSettings:
     min_pause_ms: int = 0
     runtime_mode: str = "STREAMING"
     restart_strategy: RestartStrategyConfiguration = field(default_factory=RestartStrategies.no_restart)
+    cancellation_timeout_ms: int = DEFAULT_CANCELLATION_TIMEOUT_MS
     max_records_per_batch: int = DEFAULT_MAX_RECORDS_PER_BATCH
     max_bytes_per_batch: int = DEFAULT_MAX_BYTES_PER_BATCH
     target_batch_ms: int = DEFAULT_TARGET_BATCH_MS
+    max_plan_bytes: int = DEFAULT_MAX_PLAN_BYTES
     state_backend: str = "lmdb"
     state_directory: str | None = None
     spark_master: str | None = None
@@ -176,11 +184,15 @@ class JobSettings:
             min_pause_ms=values.read_or(MIN_PAUSE, duration_ms, default=0),
             runtime_mode=values.read_or(RUNTIME_MODE, runtime_mode, default="STREAMING"),
             restart_strategy=restart_strategy or _restart_strategy(values, is_checkpointed=interval is not None),
+            cancellation_timeout_ms=values.read_or(
+                CANCELLATION_TIMEOUT, duration_ms, default=DEFAULT_CANCELLATION_TIMEOUT_MS
+            ),
             max_records_per_batch=values.read_or(
                 MAX_RECORDS_PER_BATCH, positive, default=DEFAULT_MAX_RECORDS_PER_BATCH
             ),
             max_bytes_per_batch=values.read_or(MAX_BYTES_PER_BATCH, memory_size, default=DEFAULT_MAX_BYTES_PER_BATCH),
             target_batch_ms=values.read_or(TARGET_BATCH_TIME, duration_ms, default=DEFAULT_TARGET_BATCH_MS),
+            max_plan_bytes=values.read_or(MAX_PLAN_BYTES, memory_size, default=DEFAULT_MAX_PLAN_BYTES),
             state_backend=values.read_or(STATE_BACKEND, state_backend, default="lmdb"),
             state_directory=values.read(STATE_DIRECTORY, first_of_list),
             spark_master=values.read(SPARK_MASTER, non_empty),
@@ -215,7 +227,7 @@ class _Values:
 
     def check_own_keys(self) -> None:
         """Refuse keys of our own that nobody reads: most likely they are misspelt, and would do nothing, silently."""
-        known = {MAX_RECORDS_PER_BATCH, MAX_BYTES_PER_BATCH, TARGET_BATCH_TIME, ENGINE, SEED, TWO_PHASE}
+        known = {MAX_RECORDS_PER_BATCH, MAX_BYTES_PER_BATCH, TARGET_BATCH_TIME, MAX_PLAN_BYTES, ENGINE, SEED, TWO_PHASE}
         for key in self.by_key:
             if key.startswith("penstock.") and key not in known:
                 close = difflib.get_close_matches(key, known, n=1, cutoff=0.8)

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.common.completable_future import CompletableFuture
 from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_failure import JobFailure
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.errors import CheckpointError, JobCancelledError, PenstockError
@@ -88,6 +89,10 @@ class InProcessJobClient(JobClient):
             return CompletableFuture.completed(write())
         except PenstockError as error:
             return CompletableFuture.failed(error)
+
+    def last_failure(self) -> JobFailure | None:
+        """What went wrong last, also if the job was restarted after it."""
+        return self.job.last_failure
 
     def collected(self, collect_id: str) -> Iterator[Any]:
         """The records of a collecting sink; runs the job to its end first."""

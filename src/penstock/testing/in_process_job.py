@@ -23,6 +23,8 @@ from typing import Any
 from penstock.asynchronous import LoopCallRunner
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.checkpoint.committing import VersionCommitter, reports_of
+from penstock.common.disk_space import told_if_full
+from penstock.common.job_failure import JobFailure, log_restart
 from penstock.common.job_status import JobStatus
 from penstock.errors import ConfigurationError, GraphError, JobFailedError
 from penstock.graph import JobSettings, LogicalGraph, Vertex, compile_plan
@@ -143,6 +145,7 @@ class InProcessJob:
         self.retried_tasks = 0
         self.restarts = 0
         self.failure: Exception | None = None
+        self.last_failure: JobFailure | None = None
         self._options = options
         self._random = None if options.seed is None else random.Random(options.seed)
         self._sinks = InProcessSinks(self.plan)
@@ -337,8 +340,11 @@ class InProcessJob:
                 self._start_process()
             except OperatorFailure as failure:
                 delay_ms = self._policy.next_delay_ms(self.clock())
+                text = f"{failure.text}\njob {self.settings.job_name!r} failed"
+                self.last_failure = JobFailure(text, self.restarts, self.clock(), delay_ms)
                 if delay_ms is None:
-                    raise JobFailedError(f"{failure.text}\njob {self.settings.job_name!r} failed") from failure
+                    raise JobFailedError(text) from failure
+                log_restart(self.last_failure, self.settings.job_name)
                 self.clock.advance(delay_ms)
                 self.restarts += 1
                 self._close_functions()
@@ -518,9 +524,10 @@ class InProcessJob:
 
     def _write_offset(self, version: int, offset: Offset) -> None:
         path = self._offset_path(version)
-        with open(path + ".tmp", "w") as stream:
-            json.dump(offset, stream)
-        os.replace(path + ".tmp", path)
+        with told_if_full(path):
+            with open(path + ".tmp", "w") as stream:
+                json.dump(offset, stream)
+            os.replace(path + ".tmp", path)
 
 
 def _moments(start: int, due: int | None) -> Iterator[int]:

@@ -10,7 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from penstock.cli.commands import app
-from tests.unit.engine.announced import announced
+from penstock.common.job_failure import JobFailure
+from penstock.engine.spark.statistics import Progress
+from tests.unit.engine.announced import QuietJob, announced
 
 FIRST, SECOND = "ab" + "0" * 30, "cd" + "0" * 30
 
@@ -111,3 +113,18 @@ def test_a_terminal_gets_a_table_and_names_are_no_markup(monkeypatch: pytest.Mon
     with announced("a job with a very, very long name that does not fit", FIRST):
         _, row = call("list").stdout.splitlines()
         assert "ab0000000000  a job with a very, ve…  running" in row  # and too long for the terminal: nothing is lost
+
+
+def test_the_list_says_why_a_job_was_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Traceback (most recent call last):\n  File\nZeroDivisionError: boom\nin operator 'Map' (uid 'm', subtask 0)"
+    progress = Progress(3, 10, restarts=2, last_failure=JobFailure(text, 1, 1_700_000_000_000, 5_000))
+    monkeypatch.setattr(QuietJob, "progress", lambda job: progress)
+    monkeypatch.setattr(QuietJob, "restarts", lambda job: 2)
+    with announced("totals", FIRST):
+        told = call("list")
+        (status,) = json.loads(call("list", "--json").stdout)
+    assert told.stderr == (
+        "job 'totals' was restarted 2 times; last failure at 2023-11-14T22:13:20Z: "
+        "ZeroDivisionError: boom, in operator 'Map' (uid 'm', subtask 0)\n"
+    )
+    assert status["last_failure"] == {"text": text, "attempt": 1, "at_ms": 1_700_000_000_000, "restart_in_ms": 5_000}

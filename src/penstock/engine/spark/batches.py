@@ -9,10 +9,10 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.checkpoint.committing import VersionCommitter, reports_of
@@ -24,6 +24,7 @@ from penstock.engine.spark.control import Control
 from penstock.engine.spark.driver_sinks import DriverSinks
 from penstock.engine.spark.rows_arrow import from_batch
 from penstock.engine.spark.statistics import JobStatistics
+from penstock.engine.spark.worker_orders import Workers
 from penstock.errors import CheckpointError
 from penstock.graph.plan import JobPlan
 from penstock.runtime.pickled_states import PickledStates
@@ -72,8 +73,7 @@ class BatchCommitter:
         """
         try:
             with self._lock:
-                if self._is_stopped:
-                    raise CheckpointError(f"batch {batch} came after the job was stopped; it is left to a later start")
+                self._refuse_if_stopped(batch)
                 self._previous = sealed = self._final(frame, batch)
         except Exception as error:
             # Spark would only hand back the text of it.
@@ -100,8 +100,12 @@ class BatchCommitter:
         self._versions.close()
 
     def stop(self) -> None:
-        """Let no batch become final any more; to be called between batches."""
+        """Let no batch become final any more; one that is being made final while this is called may still be."""
         self._is_stopped = True
+
+    def _refuse_if_stopped(self, batch: int) -> None:
+        if self._is_stopped:
+            raise CheckpointError(f"batch {batch} came after the job was stopped; it is left to a later start")
 
     def _version_before(self) -> Seal | None:
         """What an earlier start left, which this one has perhaps not come to publish."""
@@ -112,9 +116,7 @@ class BatchCommitter:
         return seal
 
     def _publish_left(self, seal: Seal) -> None:
-        """Publish what may not be published; asking the sinks of a batch that is done would trust them for ever."""
-        if not self._directory.is_done(seal.version):
-            self._versions.publish_again(seal)
+        _publish_unless_done(self._versions, self._directory, seal)
 
     def _final(self, frame: DataFrame, batch: int) -> Seal:
         sealed = self._directory.read_seal(batch) if self._previous is None else None
@@ -153,6 +155,7 @@ class BatchCommitter:
         finally:
             if apart:
                 frame.unpersist()
+        self._refuse_if_stopped(batch)
         seal = self._versions.seal(previous, batch, reports, *self._offsets(batch))
         self._sinks.after_seal(arrived)
         self._statistics.on_batch(batch, seal, reports)
@@ -172,3 +175,19 @@ class BatchCommitter:
         logged = iter(others)
         frames = {uid: list(islice(logged, count)) for uid, count in self.frame_counts.items()}
         return json.loads(own or "{}"), frames
+
+
+def publish_left(plan: JobPlan, directory: CheckpointDirectory, session: SparkSession) -> Seal | None:
+    """The last version, published, of a job that does not run just now; None if it has none."""
+    versions = directory.sealed_versions()
+    seal = directory.read_seal(versions[-1]) if versions else None
+    if seal is not None:
+        with closing(VersionCommitter(plan, directory, Workers(session))) as committer:
+            _publish_unless_done(committer, directory, seal)
+    return seal
+
+
+def _publish_unless_done(committer: VersionCommitter, directory: CheckpointDirectory, seal: Seal) -> None:
+    """Publish what may not be published; asking the sinks of a batch that is done would trust them for ever."""
+    if not directory.is_done(seal.version):
+        committer.publish_again(seal)

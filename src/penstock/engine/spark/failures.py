@@ -19,7 +19,15 @@ def failure_text(error: BaseException, job_name: str) -> str:
         return f"{error.text}\njob {job_name!r} failed"
     if isinstance(error, PenstockError):
         return f"{error}\njob {job_name!r} failed"
-    text = str(error)
+    text = error_text(error)
     inner = _WORKER_TRACEBACK.search(text)
     cause = inner.group(0) if inner is not None else _JVM_TAIL.sub("", text)
     return f"{cause.strip()}\njob {job_name!r} failed in Spark ({type(error).__name__})"
+
+
+def error_text(error: BaseException) -> str:
+    """The text of an error; those of Java ask Java for it, which may be gone."""
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"{type(error).__name__}, whose text could not be had ({type(failure).__name__})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import threading
 import time
@@ -19,19 +20,23 @@ from penstock.checkpoint import CheckpointDirectory
 from penstock.common.completable_future import CompletableFuture
 from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_failure import JobFailure
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.common.operator_metrics import OperatorMetrics
 from penstock.engine.announcing import announce
 from penstock.engine.spark.backpressure import Backpressure
-from penstock.engine.spark.batches import BatchCommitter
+from penstock.engine.spark.batches import BatchCommitter, publish_left
 from penstock.engine.spark.control import Control
+from penstock.engine.spark.diagnosis import diagnosed
 from penstock.engine.spark.driver_sinks import DriverSinks
 from penstock.engine.spark.failures import failure_text
 from penstock.engine.spark.frame_ends import FrameEnds
 from penstock.engine.spark.interrupts import plain_interrupts
 from penstock.engine.spark.local_stores import LocalStores
+from penstock.engine.spark.patience import Patience
 from penstock.engine.spark.progress import ProgressDisplay
+from penstock.engine.spark.restarts import Restarts
 from penstock.engine.spark.savepoints import SavepointDesk, SavepointRequest
 from penstock.engine.spark.session import get_session, query_config
 from penstock.engine.spark.shipping import ShippedPlan, check_picklable, ship
@@ -40,7 +45,7 @@ from penstock.engine.spark.statistics import JobStatistics, Progress
 from penstock.engine.spark.taking_over import TakingOver, declared_on_workers
 from penstock.engine.spark.topology import build_frame, count_frame_sources
 from penstock.engine.spark.worker_orders import Workers
-from penstock.errors import CheckpointError, JobCancelledError, JobFailedError
+from penstock.errors import CheckpointError, JobCancelledError, JobFailedError, TakenOverError
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, compile_plan
 from penstock.runtime.admission import admit, has_no_end
 from penstock.runtime.intake import SourceList
@@ -51,6 +56,9 @@ from penstock.savepoint.starting import Beginning, made_or_abandoned, needs_chec
 from penstock.scratch import clear_scratch, make_scratch, remove_scratch
 
 _POLL_SECONDS = 0.05
+_REST_POLL_SECONDS = 0.1
+
+_log = logging.getLogger(__name__)
 
 
 def submit(graph: LogicalGraph, settings: JobSettings) -> SparkJobClient:
@@ -77,6 +85,11 @@ def submit(graph: LogicalGraph, settings: JobSettings) -> SparkJobClient:
         savepoint_directory=settings.savepoint_directory,
     )
     return client
+
+
+def _nothing_to_save(job_name: str, error: BaseException | None) -> CheckpointError:
+    why = "" if error is None else f" with a failure: {failure_text(error, job_name)}"
+    return CheckpointError(f"job {job_name!r} has ended, so there is nothing to save{why}")
 
 
 def _remove(temporary: str | None) -> None:
@@ -106,7 +119,7 @@ class SparkJob:
         self.ended: Future[JobExecutionResult] = Future()
         # Everything that can be refused is refused before the caller gets a handle and before a file is written:
         # functions that cannot be pickled, no Java, no session, a directory of another job.
-        check_picklable(plan)
+        check_picklable(plan, settings.max_plan_bytes)
         self._session: SparkSession = get_session(settings)
         for path in settings.python_files:
             self._session.sparkContext.addPyFile(path)
@@ -124,6 +137,11 @@ class SparkJob:
         self._started = time.monotonic()
         self._cancel = threading.Event()
         self._drain = threading.Event()
+        self._ending = threading.RLock()
+        self._unstoppable: JobFailedError | None = None
+        self._run_id = ""
+        self._committer: BatchCommitter | None = None
+        self._patience = Patience(self, settings.cancellation_timeout_ms / 1000)
         self._thread = threading.Thread(target=self._run, name=f"penstock-{settings.job_name}", daemon=True)
 
     def start(self, temporary: str | None) -> None:
@@ -143,10 +161,29 @@ class SparkJob:
         """Ask the job to stop at once; its checkpoint stays."""
         self._cancel.set()
         self.sinks.is_closed.set()
+        self._patience.on_cancel()
 
     def drain(self) -> None:
         """Ask the job to end its sources where they are, fire everything, and finish."""
         self._drain.set()
+        self._patience.on_stop()
+
+    def take_savepoint(self, request: SavepointRequest) -> None:
+        """Take the request of a client; its future tells what becomes of it."""
+        self.savepoints.take(request)
+        self._patience.on_savepoint(request)
+
+    def abandon(self, text: str) -> None:
+        """Call a job that was cancelled ended although something in it does not come back."""
+        _log.warning("%s", text)
+        if self._committer is not None:
+            self._committer.stop()  # what comes back after all must not make anything final
+        self._end(None)
+
+    def fail_stop(self, text: str) -> None:
+        """End a job at once that does not come to its end."""
+        self._unstoppable = JobFailedError(text)
+        self.cancel()
 
     def _task_settings(self, attempt: int, started_ms: int) -> TaskSettings:
         return TaskSettings(
@@ -163,45 +200,86 @@ class SparkJob:
 
     def _run(self) -> None:
         """Start the query again and again until it has finished, was cancelled, or the strategy gives up."""
-        policy = self.settings.restart_strategy.create_policy()
-        attempt = 0
+        restarts = Restarts(self.settings.restart_strategy, self.settings.job_name)
         try:
             while True:
+                was_stopping = self._is_stopping()
                 try:
-                    self._run_attempt(attempt)
+                    self._run_attempt(restarts.attempt)
                     break
-                except Exception as error:
-                    # A directory that is damaged stays so, and two drivers must not take it from each other for ever.
-                    is_hopeless = self._cancel.is_set() or isinstance(error, CheckpointError)
-                    delay_ms = None if is_hopeless else policy.next_delay_ms(time.time_ns() // 1_000_000)
-                    if delay_ms is None:
+                except Exception as raised:
+                    if self._cancel.is_set():
                         raise
-                    self.status = JobStatus.RESTARTING
-                    self.statistics.restarts += 1
-                    self._cancel.wait(delay_ms / 1000)
-                    attempt += 1
-                    del error
+                    error = self._taken_over() or self._diagnosed(raised)
+                    failure = restarts.on_failure(error, was_stopping=was_stopping, is_stopping=self._is_stopping())
+                    self.statistics.on_failure(failure)
+                    if failure.restart_in_ms is None:
+                        raise error from raised
+                    del raised, error
+                self.status = JobStatus.RESTARTING
+                if self._rest(failure.restart_in_ms / 1000):
+                    break
             if not self._cancel.is_set():
                 self.savepoints.serve_ended()
             self._end(None)
         except BaseException as error:
             self._end(error)
 
+    def _diagnosed(self, raised: Exception) -> Exception:
+        checkpoint = self._directory.uri
+        return diagnosed(raised, self._session, self.plan, checkpoint=checkpoint, run_id=self._run_id)
+
+    def _taken_over(self) -> TakenOverError | None:
+        """Why an attempt failed that was paused while another driver went on: its files are gone, its sinks refuse."""
+        with suppress(OSError):
+            return None if self._directory.is_held() else self._directory.taken_over()
+        return None
+
+    def _is_stopping(self) -> bool:
+        """Whether the job is to end its sources and then itself."""
+        return self._drain.is_set() or self.savepoints.wants_drain()
+
+    def _rest(self, seconds: float) -> bool:
+        """Wait before a restart, not longer than anybody wants; returns whether the job was stopped meanwhile."""
+        end = time.monotonic() + seconds
+        while not self._cancel.is_set() and not self._is_stopping():
+            if self.savepoints.serve_resting(partial(publish_left, self.plan, self._directory, self._session)):
+                return True
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            self._cancel.wait(min(left, _REST_POLL_SECONDS))
+        return False
+
     def _end(self, error: BaseException | None) -> None:
-        self.savepoints.close(CheckpointError(f"job {self.settings.job_name!r} has ended: there is nothing to save"))
+        """Tell how the job ended, whatever cannot be tidied up; once, for who was tired of waiting may have told."""
+        with self._ending:
+            if self.ended.done():
+                return
+            self.savepoints.close(_nothing_to_save(self.settings.job_name, error))
+            try:
+                self._tidy(is_well=error is None)
+            except Exception as untidy:
+                _log.warning("job %r left files behind: %s", self.settings.job_name, untidy)
+            self._tell_end(error)
+
+    def _tidy(self, *, is_well: bool) -> None:
         with suppress(OSError):  # storage that is gone is no reason for the end not to be told
             if self._directory.is_held():  # if not, another start of the job may use the stores
-                self._stores.remove(on_workers=error is None)
+                self._stores.remove(on_workers=is_well)
         self._stores.release()
         _remove(self._temporary)
+        if self._cancel.is_set() and self.settings.deletes_when_cancelled:
+            self._directory.discard()
+
+    def _tell_end(self, error: BaseException | None) -> None:
+        name = self.settings.job_name
         if self._cancel.is_set():
-            if self.settings.deletes_when_cancelled:
-                self._directory.discard()
-            self.status = JobStatus.CANCELED
-            self.ended.set_exception(JobCancelledError(f"job {self.settings.job_name!r} was cancelled"))
+            self.status = JobStatus.CANCELED if self._unstoppable is None else JobStatus.FAILED
+            self.ended.set_exception(self._unstoppable or JobCancelledError(f"job {name!r} was cancelled"))
         elif error is not None:
             self.status = JobStatus.FAILED
-            failed = JobFailedError(failure_text(error, self.settings.job_name))
+            failed = JobFailedError(failure_text(error, name))
             failed.__cause__ = error
             self.ended.set_exception(failed)
         else:
@@ -230,17 +308,22 @@ class SparkJob:
             Workers(self._session),
             self._backpressure,
         )
+        self._committer = committer
         try:
             if committer.finish_if_ended():
                 return
             names = SparkNames(self._session, self.plan, self.settings.job_name, self.job_id)
             with names.query_name() as name:
                 query = self._start_query(shipped, control, committer, names, name)
+                self._run_id = str(query.runId)
                 self.status = JobStatus.RUNNING
                 try:
                     self._watch(query, committer, control)
-                finally:
-                    query.stop()
+                except Exception:
+                    with suppress(Exception):  # with Java gone, the first error tells more
+                        query.stop()
+                    raise
+                query.stop()
         except Exception as error:
             # A query that is stopped from outside leaves an error of its own in the committer, which explains nothing.
             raise (error if isinstance(error, CheckpointError) else committer.error or error) from None
@@ -273,7 +356,7 @@ class SparkJob:
             if committer.finished_batch is not None:
                 _await_commit(query, committer.finished_batch)
                 return
-            if (self._drain.is_set() or self.savepoints.wants_drain()) and not control.state.is_draining:
+            if self._is_stopping() and not control.state.is_draining:
                 control.drain()
             if self.savepoints.serve(committer):
                 return
@@ -337,7 +420,7 @@ class SparkJobClient(JobClient):
         return self._savepoint(SavepointRequest(savepoint_directory, stops=True, drains=drain))
 
     def _savepoint(self, request: SavepointRequest) -> CompletableFuture[str]:
-        self._job.savepoints.take(request)
+        self._job.take_savepoint(request)
         if not request.stops:
             return CompletableFuture(request.path)
         stopped: Future[str] = Future()
@@ -377,7 +460,11 @@ class SparkJobClient(JobClient):
 
     def restarts(self) -> int:
         """How often the job was restarted."""
-        return self._job.statistics.restarts
+        return self._job.statistics.progress.restarts
+
+    def last_failure(self) -> JobFailure | None:
+        """What went wrong last, whether the job was restarted after it or not; None if nothing did."""
+        return self._job.statistics.progress.last_failure
 
     def explain(self) -> str:
         """The plan that runs."""

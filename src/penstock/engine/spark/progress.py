@@ -74,13 +74,22 @@ class ProgressDisplay:
 def describe(progress: Progress) -> str:
     """A progress as one line."""
     if progress.batch < 0:
-        return "waiting for the first batch"
+        return " · ".join(["waiting for the first batch", *_failures(progress)])
     parts = [f"batch {progress.batch}", f"{progress.records:,} records at {progress.records_per_second:,.0f}/s"]
     if progress.watermark is not None:
         parts.append(f"watermark {format_time(progress.watermark)}")
     if progress.lag_ms is not None:
         parts.append(f"lag {format_lag(progress.lag_ms)}")
-    return " · ".join(parts + _intake(progress.pace))
+    return " · ".join(parts + _intake(progress.pace) + _failures(progress))
+
+
+def _failures(progress: Progress) -> list[str]:
+    """How often the job was restarted, and why."""
+    failure = progress.last_failure
+    if failure is None:
+        return []
+    times = "once" if progress.restarts == 1 else f"{progress.restarts} times"
+    return [f"restarted {times}, last failure {format_time(failure.at_ms)}: {failure.summary}"]
 
 
 def _intake(pace: Pace | None) -> list[str]:

@@ -20,6 +20,7 @@ from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.engine.spark.batches import BatchCommitter
 from penstock.engine.spark.surroundings import Surroundings
 from penstock.engine.spark.worker_orders import run_on_workers
+from penstock.errors import CheckpointError
 from penstock.graph.plan import JobPlan
 from penstock.savepoint import CheckpointOrigin, begin_savepoint, finish_savepoint
 from penstock.savepoint.writing import PartOrder, PartResult, SavepointDraft, savepoint_place, write_part
@@ -30,7 +31,7 @@ _PATIENCE_SECONDS = 0.05
 Result = TypeVar("Result")
 
 
-@dataclass
+@dataclass(eq=False)
 class SavepointRequest:
     """What a client asked for: a savepoint in a directory, and perhaps the end of the job, drained or as it is."""
 
@@ -60,6 +61,14 @@ class SavepointDesk:
         if self._closed_by is not None:
             self.close(self._closed_by)
 
+    def withdraw(self, request: SavepointRequest) -> bool:
+        """Take a request off the list; False if it is no longer on it: it is being served, or nobody waits for it."""
+        try:
+            self._waiting.remove(request)
+        except ValueError:
+            return False
+        return True
+
     def wants_drain(self) -> bool:
         """Whether a client waits for the job to come to its end."""
         return any(request.drains for request in list(self._waiting))
@@ -81,6 +90,22 @@ class SavepointDesk:
         while self._waiting and seal is not None:
             self._write_whole(self._waiting.popleft(), seal)
 
+    def serve_resting(self, last_version: Callable[[], Seal | None]) -> bool:
+        """Serve what can be served while the job waits for its restart; returns whether it is to end instead."""
+        for request in [each for each in list(self._waiting) if not each.drains]:
+            if not self.withdraw(request):
+                continue
+            seal = _attempt(request, last_version)
+            if seal is None:
+                if not request.path.done():
+                    request.path.set_exception(
+                        CheckpointError("the job failed before its first batch: nothing to save")
+                    )
+                continue
+            if self._write_whole(request, seal) and request.stops:
+                return True
+        return False
+
     def close(self, error: BaseException) -> None:
         """The job has ended: fail what is left, and what may still come."""
         self._closed_by = error
@@ -91,9 +116,8 @@ class SavepointDesk:
     def _serve_stopping(self, request: SavepointRequest, committer: BatchCommitter) -> bool:
         """Nothing may become final between the savepoint and the end; if it cannot be written, the job goes on."""
         with committer.between_batches(_PATIENCE_SECONDS) as seal:
-            if seal is None:
+            if seal is None or not self.withdraw(request):
                 return False
-            self._waiting.remove(request)
             is_written = self._write_whole(request, seal)
             if is_written:
                 committer.stop()
@@ -103,9 +127,8 @@ class SavepointDesk:
         """What the next batch changes is copied before it can run; the rest is pinned, and written beside it."""
         with ExitStack() as pins:
             with committer.between_batches(_PATIENCE_SECONDS) as seal:
-                if seal is None:
+                if seal is None or not self.withdraw(request):
                     return
-                self._waiting.remove(request)
                 pins.enter_context(self._directory.pinned(seal.version))
                 draft = _attempt(request, partial(self._begin, request, seal))
             if draft is not None:

@@ -12,6 +12,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.engine.spark.class_archive import ClassArchive
+from penstock.engine.spark.java_process import forget_dead_java, made_by_penstock
 from penstock.engine.spark.session_config import BIND_ADDRESS, JAVA_OPTIONS, LOCAL_FOLDER, WORKER_PYTHON, session_config
 from penstock.engine.spark.told_to_spark import is_submitted, told_to_spark
 from penstock.engine.spark.worker_equipment import equip_workers, let_workers_find_penstock, need_no_equipment
@@ -42,6 +43,7 @@ QUERY_CONFIG = {
 def get_session(settings: JobSettings) -> SparkSession:
     """The session that is there, which stays as its user made it, or a new one for this job's settings."""
     _hush_py4j()
+    forget_dead_java()
     # By the context: a session is active for a thread, and the job may be started by another one.
     if SparkContext._active_spark_context is not None:
         session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
@@ -80,6 +82,7 @@ def _new_session(settings: JobSettings) -> SparkSession:
         builder = builder.config(key, value)
     with _web_pages_bound_to(None if BIND_ADDRESS in {**told, **given} else config.get(BIND_ADDRESS)):
         session = builder.getOrCreate()
+    made_by_penstock(session)
     jvm: Any = session.sparkContext._jvm
     archive.started(jvm.java.lang.System.getProperty("java.class.path"))
     if made.needs_folder:

@@ -12,8 +12,11 @@ from penstock.asynchronous import LoopCallRunner
 from penstock.engine.spark.control import clock_ms, read_clock
 from penstock.engine.spark.surroundings import Surroundings
 from penstock.graph.plan import JobPlan, Vertex
+from penstock.graph.settings import MAX_PLAN_BYTES
 from penstock.runtime.pickling import pickled_vertex
 from penstock.runtime.subtask import Subtask, TaskSettings
+
+_MB = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -51,11 +54,23 @@ def ship(
     )
 
 
-def check_picklable(plan: JobPlan) -> None:
-    """Refuse a plan with an operator that cannot be sent to the workers."""
-    for vertex in plan.vertices:
-        if not vertex.is_driver:
-            pickled_vertex(vertex)
+def check_picklable(plan: JobPlan, max_bytes: int) -> None:
+    """Refuse a plan with an operator that cannot be sent to the workers, or that is too large for it."""
+    sizes = {vertex.id: len(pickled_vertex(vertex)) for vertex in plan.vertices if not vertex.is_driver}
+    if sum(sizes.values()) > max_bytes:
+        raise _too_large(plan.vertex(max(sizes, key=lambda vertex: sizes[vertex])), sum(sizes.values()), max_bytes)
+
+
+def _too_large(vertex: Vertex, total: int, max_bytes: int) -> GraphError:
+    """Java holds the plan several times, and dies if its memory is too small: that must not be found out by trying."""
+    largest = max(vertex.operators, key=lambda chained: len(cloudpickle.dumps(chained.operator)))
+    size = len(cloudpickle.dumps(largest.operator))
+    return GraphError(
+        f"operator {largest.name!r} (uid {largest.uid!r}) refers to {size / _MB:,.0f} MB of data, and the functions of "
+        f"the job to {total / _MB:,.0f} MB in all, which every worker would get; {max_bytes / _MB:,.0f} MB are allowed "
+        f"({MAX_PLAN_BYTES}). Load large objects in open(), or read them by a source; or raise the setting, and "
+        "spark.driver.memory with it"
+    )
 
 
 _subtasks: dict[tuple[int, int], Subtask] = {}

@@ -9,11 +9,15 @@ from dataclasses import dataclass, field, replace
 
 from penstock.checkpoint import Seal
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.common.job_failure import JobFailure
 from penstock.common.operator_metrics import OperatorMetrics
 from penstock.engine.spark.backpressure import Pace
 from penstock.graph.nodes import bare_name
 from penstock.graph.plan import JobPlan
 from penstock.runtime.report import Report
+
+JOB = "job"
+"""Where figures of the job as a whole are among those of its operators."""
 
 _COMBINED: dict[str, Callable[[float, float], float]] = {
     "sum": lambda total, value: total + value,
@@ -27,7 +31,8 @@ _COMBINED: dict[str, Callable[[float, float], float]] = {
 class Progress:
     """Where a job is: last batch, records read in all and per second, event time and how far it lags.
 
-    `pace` says how long the last batch took, what the next one may take, and whether the sources have to wait.
+    `pace` says how long the last batch took, what the next one may take, and whether the sources have to wait;
+    `last_failure` is what went wrong last, if anything did, and `restarts` how often the job was started again.
     """
 
     batch: int = -1
@@ -36,6 +41,8 @@ class Progress:
     watermark: int | None = None
     lag_ms: int | None = None
     pace: Pace | None = None
+    restarts: int = 0
+    last_failure: JobFailure | None = None
 
 
 @dataclass
@@ -45,7 +52,6 @@ class JobStatistics:
     plan: JobPlan
     totals: dict[str, dict[str, float]] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
-    restarts: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _last: float = field(default_factory=time.monotonic)
 
@@ -69,7 +75,20 @@ class JobStatistics:
             watermark = _event_time(self.plan, seal)
             lag = None if watermark is None else max(0, time.time_ns() // 1_000_000 - watermark)
             records = self.progress.records + int(read)
-            self.progress = Progress(batch, records, rate, watermark, lag, self.progress.pace)
+            self.progress = replace(
+                self.progress,
+                batch=batch,
+                records=records,
+                records_per_second=rate,
+                watermark=watermark,
+                lag_ms=lag,
+            )
+
+    def on_failure(self, failure: JobFailure) -> None:
+        """Note a failure, and the restart after it if there is one."""
+        with self._lock:
+            restarts = self.progress.restarts + (failure.restart_in_ms is not None)
+            self.progress = replace(self.progress, restarts=restarts, last_failure=failure)
 
     def on_pace(self, pace: Pace, uids: Iterable[str]) -> None:
         """Note how the intake of the batch went, for the sources that were paced."""
@@ -82,10 +101,14 @@ class JobStatistics:
                 totals["backpressured_ms"] = totals.get("backpressured_ms", 0) + waited
 
     def metrics(self) -> OperatorMetrics:
-        """Totals by the name of the operator, its uid among them."""
+        """Totals by the name of the operator, its uid among them; restarts and the last failure's time under `job`."""
         names = [(each.uid, bare_name(each)) for vertex in self.plan.vertices for each in vertex.operators]
         with self._lock:
-            return OperatorMetrics.of(self.totals, names)
+            found = OperatorMetrics.of(self.totals, names)
+            failure = self.progress.last_failure
+            if failure is not None:
+                found[JOB] = {"restarts": self.progress.restarts, "last_failure_ms": failure.at_ms}
+            return found
 
 
 def _event_time(plan: JobPlan, seal: Seal) -> int | None:

@@ -12,6 +12,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from penstock.engine.spark.worker_deaths import note_deaths
+
 PRELOADED = ("pandas", "pyspark.worker", "penstock.datastream", "penstock.engine.spark.tasks")
 _PLAIN_DAEMON = "pyspark.daemon"
 # Comes with pyarrow, whether its allocator is used or not; jemalloc stops it before a fork and starts it after.
@@ -46,6 +48,7 @@ def main() -> None:
     # What is here stays: collections in the workers need not look at it, and pages stay shared.
     gc.collect()
     gc.freeze()
+    note_deaths(os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None)
     import_module(_PLAIN_DAEMON).manager()
 
 

@@ -1,0 +1,53 @@
+"""How Python workers on this machine died: noted by the process they are forked from, read by the driver.
+
+Spark only sees that a connection was closed. The daemon is the parent of all workers, so it is told how each ended.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from typing import Any
+
+_FILE = "penstock-worker-deaths"
+_RECENT_SECONDS = 60.0
+_LAST = 4
+
+
+def note_deaths(folder: str | None) -> None:
+    """Have the deaths of this process's children noted in a folder, from its next child on."""
+    if folder is not None:
+        path = os.path.join(folder, _FILE)
+        # Spark's daemon tells the system to forget its children, once, before it has any: hence after a fork.
+        os.register_at_fork(after_in_parent=lambda: _watch(path))
+
+
+def _watch(path: str) -> None:
+    def on_death(number: int, frame: Any) -> None:
+        with suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                _note(path, os.waitstatus_to_exitcode(status))
+
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, on_death)
+
+
+def _note(path: str, code: int) -> None:
+    if code != 0:
+        with suppress(OSError), open(path, "a") as stream:
+            stream.write(f"{time.time()} {code}\n")
+
+
+def codes_of_deaths(folder: str) -> list[int]:
+    """The codes with which workers ended lately, the last few; none if nobody noted them."""
+    try:
+        with open(os.path.join(folder, _FILE)) as stream:
+            noted = [line.split() for line in stream.readlines()[-_LAST:]]
+    except FileNotFoundError:
+        return []
+    return [int(code) for when, code in noted if time.time() - float(when) < _RECENT_SECONDS]
