@@ -101,6 +101,10 @@ class CheckpointDirectory:
         """Whether this process took the directory over, and nobody has since."""
         return self._read(self._owner_path) == self._owner
 
+    def was_taken_over(self) -> bool:
+        """Whether this process took the directory over, and somebody else has since."""
+        return bool(self._owner) and not self.is_held()
+
     def discard(self) -> None:
         """Delete what the job has here, for good; not if somebody else has taken the directory over since."""
         try:
@@ -157,9 +161,11 @@ class CheckpointDirectory:
         Called when no task of ours runs; checks that Spark's logs and the seals tell the same story and that the files
         of the newest version are there, and removes files that no retained seal names.
         """
-        self._owner = uuid.uuid4().hex.encode()
-        self.filesystem.create_dir(self._drafts, recursive=True)
-        self._write(self._owner_path, self._owner)
+        owner = uuid.uuid4().hex.encode()
+        with told_if_full(self._drafts_of(owner)):
+            self.filesystem.create_dir(self._drafts_of(owner), recursive=True)
+        self._write(self._owner_path, owner)
+        self._owner = owner
         self._shut_out_others()
         if with_spark:
             repair_logs(self)
@@ -171,10 +177,9 @@ class CheckpointDirectory:
     def _owner_path(self) -> str:
         return f"{self.path}/penstock/owner"
 
-    @property
-    def _drafts(self) -> str:
-        """Where the seals of this driver are written before they get their names."""
-        return f"{self.path}/penstock/drivers/{self._owner.decode()}"
+    def _drafts_of(self, owner: bytes) -> str:
+        """Where the seals of a driver are written before they get their names."""
+        return f"{self.path}/penstock/drivers/{owner.decode()}"
 
     def _shut_out_others(self) -> None:
         """Remove the folders of earlier drivers.
@@ -183,8 +188,9 @@ class CheckpointDirectory:
         neither write a draft nor name the one it had. What it named before is seen by whoever looks for seals after
         this.
         """
-        for info in self.filesystem.get_file_info(fs.FileSelector(os.path.dirname(self._drafts))):
-            while info.path != self._drafts and self.filesystem.get_file_info(info.path).type != fs.FileType.NotFound:
+        own = self._drafts_of(self._owner)
+        for info in self.filesystem.get_file_info(fs.FileSelector(os.path.dirname(own))):
+            while info.path != own and self.filesystem.get_file_info(info.path).type != fs.FileType.NotFound:
                 with suppress(OSError):  # it may be writing just now
                     self.filesystem.delete_dir(info.path)
 
@@ -274,7 +280,7 @@ class CheckpointDirectory:
 
     def write_seal(self, seal: Seal) -> None:
         """Make a version final, then forget the oldest."""
-        if self._owner and not self.is_held():
+        if self.was_taken_over():
             raise self.taken_over()
         data = encode_seal(replace(seal, owner=self._owner.decode()))
         # On the disk before sinks publish: a power cut must not leave output without the seal that speaks of it.
@@ -387,7 +393,7 @@ class CheckpointDirectory:
     def _is_created(self, path: str, data: bytes, *, is_synced: bool = False) -> bool:
         """Make a file that must be new; returns False if there is one of that name, whoever made it."""
         self.filesystem.create_dir(os.path.dirname(path), recursive=True)
-        place = self._drafts if self._owner else os.path.dirname(path)
+        place = self._drafts_of(self._owner) if self._owner else os.path.dirname(path)
         draft = f"{place}/{os.path.basename(path)}.{uuid.uuid4().hex}.tmp"
         is_synced &= isinstance(self.filesystem, fs.LocalFileSystem)  # other stores keep what they have taken
         try:

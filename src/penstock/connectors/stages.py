@@ -18,6 +18,7 @@ from zlib import crc32
 
 import pyarrow as pa
 
+from penstock.common.disk_space import told_if_full
 from penstock.connectors.storage import Storage
 from penstock.errors import SinkError
 
@@ -111,9 +112,10 @@ class StageWriter:
         self._put(_frame(b"", self.records))
         inline, folder, file = b"".join(self._frames), "", ""
         if self._stream is not None:
-            self._stream.close()
-            self._stream = None
-            Storage(self._folder).sync(self._file)
+            with told_if_full(f"{self._folder}/{self._file}"):
+                self._stream.close()
+                self._stream = None
+                Storage(self._folder).sync(self._file)
             inline, folder, file = b"", self._folder, self._file
         return Stage(job_id, uid, subtask, version, attempt, self.records, self.size, inline, folder, file, note)
 
@@ -136,6 +138,10 @@ class StageWriter:
         self._put(_frame(packed, len(plain)))
 
     def _put(self, data: bytes) -> None:
+        with told_if_full(f"{self._folder}/{self._file}"):
+            self._write(data)
+
+    def _write(self, data: bytes) -> None:
         self.size += len(data)
         if self._stream is None and self._folder and self.size > self._inline_bytes:
             self._stream = _opened(self._folder, self._file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,11 @@ from pyarrow import fs
 
 from penstock.checkpoint import CheckpointDirectory, Seal, exclusive
 from penstock.checkpoint import directory as directory_module
-from penstock.errors import TakenOverError
+from penstock.checkpoint.committing import VersionCommitter
+from penstock.common import Configuration
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
+from penstock.errors import SinkError, TakenOverError
 from penstock.runtime.report import SubtaskEntry
 from tests.unit.checkpoint.test_directory import adopted, plan
 
@@ -133,3 +138,55 @@ def test_without_links_a_taken_name_is_found_out(tmp_path: Path, monkeypatch: py
         exclusive.create_exclusively(filesystem, str(tmp_path / "two"), str(tmp_path / "seal"))
     assert (tmp_path / "seal").read_text() == "one"
     assert not (tmp_path / "one").exists()
+
+
+# A whole job that is started twice: what it has published is that of one driver
+
+
+def numbers_to_files(folder: Path, mark: str) -> Any:
+    """A job that writes ten numbers, each with the mark of its driver, a few in each batch."""
+    keys = {"penstock.engine": "in-process", "penstock.batch.max-records": "3"}
+    environment = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(keys))
+    environment.set_parallelism(1)
+    environment.get_checkpoint_config().set_checkpoint_storage_dir(str(folder / "ck"))
+    sink = FileSink.json(folder / "out", rolling_policy=RollingPolicy.on_checkpoint_rolling_policy())
+    environment.from_sequence(0, 9).map(lambda n: {"n": n, "by": mark}).uid("map").sink_to(sink).uid("sink")
+    return environment.execute_async("twice")
+
+
+def published(folder: Path) -> list[tuple[int, str]]:
+    lines = [line for path in (folder / "out").glob("*.json") for line in path.read_text().splitlines()]
+    return sorted((record["n"], record["by"]) for record in map(json.loads, lines))
+
+
+def test_a_driver_that_was_paused_before_its_seal_publishes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = numbers_to_files(tmp_path, "first")
+    first.run_batch()
+    done = published(tmp_path)
+    assert done == [(n, "first") for n in range(len(done))]
+    paused_after_the_check(monkeypatch, lambda: numbers_to_files(tmp_path, "second").wait())
+    with pytest.raises(TakenOverError, match="started a second time"):
+        first.run_batch()
+    assert published(tmp_path) == [*done, *((n, "second") for n in range(len(done), 10))]
+
+
+def test_a_driver_that_was_paused_before_it_published_overwrites_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = numbers_to_files(tmp_path, "first")
+    first.run_batch()
+    really = VersionCommitter.publish
+
+    def publish(committer: VersionCommitter, seal: Seal) -> None:
+        monkeypatch.setattr(VersionCommitter, "publish", really)
+        numbers_to_files(tmp_path, "second").wait()  # publishes what the first has sealed, and goes on
+        really(committer, seal)
+
+    monkeypatch.setattr(VersionCommitter, "publish", publish)
+    with pytest.raises(SinkError, match="is gone"):
+        first.run_batch()
+    found = published(tmp_path)
+    assert [n for n, _ in found] == list(range(10))
+    assert {by for _, by in found} == {"first", "second"}

@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 
 import cloudpickle
 
+from penstock.common.disk_space import told_if_full
 from penstock.engine.spark.surroundings import Surroundings
 from penstock.runtime.intake import SourceList, Wish
 from penstock.scratch import make_scratch, open_private, remove_scratch
@@ -39,7 +40,8 @@ class Control:
 
     def write_plan(self, plan: bytes) -> None:
         """Leave the plan, which the reader sends to the tasks that read; before the query starts."""
-        with open(os.path.join(self.directory, _PLAN), "wb", opener=open_private) as stream:
+        path = os.path.join(self.directory, _PLAN)
+        with told_if_full(path), open(path, "wb", opener=open_private) as stream:
             stream.write(plan)
 
     @property
@@ -80,6 +82,10 @@ class Control:
 
     def _write(self) -> None:
         path = os.path.join(self.directory, "control.json")
+        with told_if_full(path):
+            self._replace(path)
+
+    def _replace(self, path: str) -> None:
         with open(path + ".tmp", "w", opener=open_private) as stream:
             json.dump(asdict(self._state), stream)
         os.replace(path + ".tmp", path)

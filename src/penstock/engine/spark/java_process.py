@@ -30,8 +30,8 @@ _lost_of_user = ""
 def forget_dead_java() -> None:
     """Have no active session whose Java process is gone, before a job looks for one.
 
-    Raises SparkLostError if the session was one of the program's: another one of Penstock's making would not be what the
-    program asked for.
+    Raises SparkLostError if the session was one of the program's: another one of Penstock's making would not be what
+    the program asked for.
     """
     global _lost_of_user
     context = SparkContext._active_spark_context

@@ -232,7 +232,7 @@ class SparkJob:
     def _taken_over(self) -> TakenOverError | None:
         """Why an attempt failed that was paused while another driver went on: its files are gone, its sinks refuse."""
         with suppress(OSError):
-            return None if self._directory.is_held() else self._directory.taken_over()
+            return self._directory.taken_over() if self._directory.was_taken_over() else None
         return None
 
     def _is_stopping(self) -> bool:

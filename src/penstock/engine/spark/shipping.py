@@ -8,9 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import cloudpickle
+
 from penstock.asynchronous import LoopCallRunner
 from penstock.engine.spark.control import clock_ms, read_clock
 from penstock.engine.spark.surroundings import Surroundings
+from penstock.errors import GraphError
 from penstock.graph.plan import JobPlan, Vertex
 from penstock.graph.settings import MAX_PLAN_BYTES
 from penstock.runtime.pickling import pickled_vertex
