@@ -29,7 +29,6 @@ MISSING: dict[str, set[str]] = {
     "to come with more connectors and formats": {
         f"{CONNECTORS}.dynamic_kafka",
         f"{CONNECTORS}.hybrid_source",
-        f"{FORMATS}.avro:AvroBulkWriters",
         f"{FORMATS}.avro:AvroInputFormat",
         *(
             f"{FORMATS}.csv:CsvSchemaBuilder.{name}"
@@ -44,9 +43,7 @@ MISSING: dict[str, set[str]] = {
                 "set_strict_headers",
             )
         ),
-        f"{FORMATS}.orc",
         f"{FORMATS}.parquet:AvroParquetReaders",
-        f"{FORMATS}.parquet:AvroParquetWriters",
         f"{FILES}:FileCompactStrategy",
         f"{FILES}:FileCompactor",
         f"{FILES}:FileSink.BaseBuilder.disable_compact",

@@ -207,11 +207,17 @@ def _timestamp(kind: pa.DataType) -> Fit:
             raise _wrong(value, "a datetime")
         if getattr(value, "nanosecond", 0):  # of pandas
             raise Misfit(f"{value!r} has nanoseconds, and the column microseconds", value)
+        _check_unit(value, value.microsecond, kind.unit)
         if kind.tz is None:
             return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
         return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
 
     return fit
+
+
+def _check_unit(value: Any, microsecond: int, unit: str) -> None:
+    if microsecond % {"s": 1_000_000, "ms": 1_000}.get(unit, 1):
+        raise Misfit(f"{value!r} has microseconds, and the column {unit}: round it, or declare another type", value)
 
 
 def _time(kind: pa.DataType) -> Fit:
@@ -220,7 +226,17 @@ def _time(kind: pa.DataType) -> Fit:
             raise _wrong(value, "a time")
         if value.tzinfo is not None:
             raise Misfit(f"{value!r} has a time zone, and the column has none", value)
+        _check_unit(value, value.microsecond, kind.unit)
         return value
+
+    return fit
+
+
+def _fixed_bytes(kind: pa.DataType) -> Fit:
+    def fit(value: Any) -> bytes:
+        if not isinstance(value, (bytes, bytearray)) or len(value) != kind.byte_width:
+            raise _wrong(value, f"{kind.byte_width} bytes")
+        return bytes(value)
 
     return fit
 
@@ -299,6 +315,7 @@ _FITTERS: list[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], Fit]
     (pa.types.is_string, _instance(str, "a str")),
     (pa.types.is_large_string, _instance(str, "a str")),
     (pa.types.is_binary, _instance((bytes, bytearray, memoryview), "bytes")),
+    (pa.types.is_fixed_size_binary, _fixed_bytes),
     (pa.types.is_large_binary, _instance((bytes, bytearray, memoryview), "bytes")),
     (pa.types.is_date, _instance(date, "a date", never=(datetime,))),
     (pa.types.is_time, _time),

@@ -46,26 +46,41 @@ class ParquetFormat(FileFormat):
 
     def create_encoder(self, sink_name: str, learned: Any) -> BlockEncoder:
         """Make the encoder."""
-        return _ParquetEncoder(sink_name, declared_schema(self.type_info), learned, self.compression)
+        return TableEncoder(sink_name, declared_schema(self.type_info), learned, self.compression)
 
 
-class _ParquetEncoder(BlockEncoder):
-    def __init__(self, sink_name: str, declared: pa.Schema | None, learned: pa.Schema | None, compression: str) -> None:
+class TableEncoder(BlockEncoder):
+    """Makes tables of records, and writes them as Parquet; formats of the same columns derive from it."""
+
+    def __init__(
+        self,
+        sink_name: str,
+        declared: pa.Schema | None,
+        learned: pa.Schema | None,
+        compression: str,
+        format_name: str = "Parquet",
+    ) -> None:
+        """Take the columns that were declared, or those that were learned so far."""
         self._sink_name = sink_name
+        self._format_name = format_name
         self._names = None if declared is None else declared.names
         self._is_declared = declared is not None
         self._schema = learned if declared is None else declared
         self._compression = compression
 
     def learned(self) -> pa.Schema | None:
+        """The columns."""
         return self._schema
 
     def encode(self, values: list[Any]) -> pa.Table:
+        """Make a table of the records."""
         try:
             columns = to_columns(values, self._names)
         except RecordShapeError as failure:
             record = shortened(misshapen(values, self._names))
-            raise SinkError(f"Sink {self._sink_name!r} cannot write {record} as Parquet: a record {failure}.") from None
+            raise SinkError(
+                f"Sink {self._sink_name!r} cannot write {record} as {self._format_name}: it {failure}."
+            ) from None
         schema = self._schema or pa.schema([(name, pa.null()) for name in columns])
         for name in columns:
             if schema.get_field_index(name) < 0:
@@ -77,6 +92,7 @@ class _ParquetEncoder(BlockEncoder):
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
     def encode_columns(self, block: ColumnBlock) -> pa.Table | None:
+        """Make a table of columns; None where their objects have to be asked."""
         if block.form in ("tuple", "value"):
             return None  # names are the business of `encode`
         schema = self._schema or pa.schema([(name, pa.null()) for name in block.batch.schema.names])
@@ -90,10 +106,12 @@ class _ParquetEncoder(BlockEncoder):
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
     def open_chunk(self, stream: Any) -> ChunkWriter:
+        """Start a Parquet file."""
         assert self._schema is not None, "a chunk is opened before the first block"
         return _ParquetChunkWriter(stream, self._schema, self._compression)
 
     def merge(self, storage: Storage, chunks: Sequence[Chunk], stream: Any) -> None:
+        """Write the row groups of all chunks as one file."""
         schema = _schema_of_all([_schema_of(storage, chunk) for chunk in chunks])
         merged = _ParquetChunkWriter(stream, schema, self._compression)
         try:
@@ -116,8 +134,8 @@ class _ParquetEncoder(BlockEncoder):
         value = shortened(misfit.value)
         if self._is_declared:
             return SinkError(
-                f"Sink {self._sink_name!r} cannot write the field {field.name!r} with the value {value} into a Parquet "
-                f"column of type {field.type}: {misfit}. Map the value, or declare another type."
+                f"Sink {self._sink_name!r} cannot write the field {field.name!r} with the value {value} into "
+                f"{self._format_name}, a column of type {field.type}: {misfit}. Map the value, or declare another type."
             )
         learned = "still unknown" if pa.types.is_null(field.type) else field.type
         return SinkError(

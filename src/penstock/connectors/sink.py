@@ -35,8 +35,8 @@ class SinkContext:
     """Where a writer runs.
 
     `clock` gives the processing time in milliseconds; `staging` is a folder of the checkpoint directory (a URI) for
-    what waits to be published, see `penstock.connectors.staged_sink`; `metrics` those of the operator; `is_endless` says
-    whether a source of the job has no end.
+    what waits to be published, see `penstock.connectors.staged_sink`; `metrics` those of the operator; `is_endless`
+    says whether a source of the job has no end.
     """
 
     job_id: str

@@ -1,14 +1,28 @@
-"""PyFlink's module for Avro: gives schemas and types their path."""
+"""PyFlink's module for Avro: gives schemas, types and writers their path."""
 
 from __future__ import annotations
 
 from penstock.common.avro_type import AvroSchema, GenericRecordAvroTypeInfo
+from penstock.connectors.avro_format import AvroFormat
 from penstock.datastream.formats.avro_reading import AvroRowDeserializationSchema
 from penstock.datastream.formats.avro_writing import AvroRowSerializationSchema
+from penstock.errors import ConfigurationError
 
 __all__ = [
+    "AvroBulkWriters",
     "AvroRowDeserializationSchema",
     "AvroRowSerializationSchema",
     "AvroSchema",
     "GenericRecordAvroTypeInfo",
 ]
+
+
+class AvroBulkWriters:
+    """Makes writers of Avro files, for `FileSink.for_bulk_format`."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> AvroFormat:
+        """Write records (dicts, rows, dataclasses) as the schema has them."""
+        if not isinstance(schema, AvroSchema):
+            raise ConfigurationError(f"AvroBulkWriters: expected an AvroSchema, got {schema!r}.")
+        return AvroFormat(str(schema))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.common.avro_type import AvroSchema
+from penstock.connectors.avro_columns import AvroColumns
 from penstock.connectors.file_source import FileReading
 from penstock.connectors.parquet_format import ParquetFormat
 from penstock.datastream.connectors.file_system import BulkFormat
+from penstock.errors import ConfigurationError
 
-__all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
+__all__ = ["AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 
 
 class ParquetColumnarRowInputFormat(BulkFormat):
@@ -26,3 +29,14 @@ class ParquetBulkWriters:
     def for_row_type(row_type: Any = None) -> ParquetFormat:
         """Write the columns of `row_type`, or those learned from the first records."""
         return ParquetFormat(row_type)
+
+
+class AvroParquetWriters:
+    """Makes Parquet writers by Avro schemas, for `FileSink.for_bulk_format`."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> ParquetFormat:
+        """Write the fields of the schema as columns; fields that may not be null must have a value."""
+        if not isinstance(schema, AvroSchema):
+            raise ConfigurationError(f"AvroParquetWriters: expected an AvroSchema, got {schema!r}.")
+        return ParquetFormat(AvroColumns(str(schema)))

@@ -1,0 +1,31 @@
+"""PyFlink's names for ORC files: what `FileSink` writes; owns no encoding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.common.configuration import Configuration
+from penstock.connectors.orc_format import OrcFormat
+from penstock.errors import ConfigurationError
+
+__all__ = ["OrcBulkWriters"]
+
+_COMPRESSION = "orc.compress"
+
+
+class OrcBulkWriters:
+    """Makes ORC writers for `FileSink.for_bulk_format`."""
+
+    @staticmethod
+    def for_row_type(
+        row_type: Any, writer_properties: Configuration | None = None, hadoop_config: Configuration | None = None
+    ) -> OrcFormat:
+        """Write the columns of `row_type`; the property `orc.compress` is known, others name Java's own."""
+        if hadoop_config is not None and hadoop_config.key_set():
+            raise ConfigurationError("OrcBulkWriters: there is no Hadoop to configure; leave hadoop_config out.")
+        told = {} if writer_properties is None else writer_properties.to_dict()
+        unknown = sorted(told.keys() - {_COMPRESSION})
+        if unknown:
+            raise ConfigurationError(f"OrcBulkWriters knows the property {_COMPRESSION}, not {', '.join(unknown)}.")
+        compression = told.get(_COMPRESSION, "zlib").lower()
+        return OrcFormat(row_type, {"none": "uncompressed"}.get(compression, compression))
