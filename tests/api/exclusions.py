@@ -44,14 +44,6 @@ MISSING: dict[str, set[str]] = {
             )
         ),
         f"{FORMATS}.parquet:AvroParquetReaders",
-        f"{FILES}:FileCompactStrategy",
-        f"{FILES}:FileCompactor",
-        f"{FILES}:FileSink.BaseBuilder.disable_compact",
-        f"{FILES}:FileSink.BaseBuilder.enable_compact",
-        f"{FILES}:FileSink.BulkFormatBuilder.disable_compact",
-        f"{FILES}:FileSink.BulkFormatBuilder.enable_compact",
-        f"{FILES}:FileSink.RowFormatBuilder.disable_compact",
-        f"{FILES}:FileSink.RowFormatBuilder.enable_compact",
     },
     "a connector to a system that is not on Penstock's list": {
         f"{CONNECTORS}.cassandra",

@@ -16,6 +16,7 @@ from typing import Any
 
 from penstock.common.column_block import ColumnBlock
 from penstock.connectors.bucketing import BasePathBucketAssigner, BucketAssigner, checked_bucket
+from penstock.connectors.compaction import Compaction, OutputFile, WaitingFiles, outputs_of
 from penstock.connectors.file_checksums import SummedStream, damage_of
 from penstock.connectors.file_committer import ClearStaging, FileCommitter, PublishFile
 from penstock.connectors.file_formats import BlockEncoder, Chunk, ChunkWriter, FileFormat
@@ -25,6 +26,7 @@ from penstock.connectors.storage import Storage, path_segment
 from penstock.errors import ConfigurationError, SinkError
 
 STAGING = ".penstock-staging"
+_CHECKPOINT_AT_LEAST_MS = 1_000  # a stream without records must not keep files that wait for checkpoints
 OPEN_CHUNKS_MAX = 64  # a sink with a bucket for each of a million keys must not run out of file handles
 
 
@@ -40,14 +42,20 @@ class Part:
 
 @dataclass(frozen=True)
 class FileSinkState:
-    """What a writer carries to the next batch: unfinished parts, and what the encoder learned of the records."""
+    """What a writer carries to the next batch: unfinished parts, what the encoder learned, files to be compacted."""
 
     parts: tuple[Part, ...] = ()
     learned: Any = None
+    waiting: tuple[WaitingFiles, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether there is something that must not be lost."""
-        return bool(self.parts)
+        return bool(self.parts or self.waiting)
+
+    def staged(self) -> set[str]:
+        """The paths of all chunks."""
+        files = [part.chunks for part in self.parts] + [file for each in self.waiting for file in each.files]
+        return {chunk.path for chunks in files for chunk in chunks}
 
 
 class FileSink(Sink):
@@ -66,6 +74,7 @@ class FileSink(Sink):
         rolling_policy: RollingPolicy | None = None,
         part_prefix: str = "part",
         part_suffix: str | None = None,
+        compaction: Compaction | None = None,
     ) -> None:
         """Describe the sink; `part_suffix` None means the format's own, such as ".json".
 
@@ -78,6 +87,7 @@ class FileSink(Sink):
         self.rolling_policy = rolling_policy
         self.part_prefix = part_prefix
         self.part_suffix = file_format.suffix if part_suffix is None else part_suffix
+        self.compaction = compaction
         _check_file_name(self.part_prefix, self.part_suffix)
 
     def validate(self, name: str) -> None:
@@ -102,16 +112,19 @@ class FileSink(Sink):
         return FileCommitter(self.location)
 
     def unfinished_files(self, name: str, state: FileSinkState | None) -> list[UnfinishedFile]:
-        """Each part that is carried, as the file it would become now."""
-        parts = state.parts if state is not None else ()
-        learned = None if state is None else state.learned
-        return [UnfinishedFile(part.bucket, partial(self._copy_part, name, learned, part)) for part in parts]
+        """Each part that is carried, as the file it would become now, and each file that waits to be compacted."""
+        state = state or FileSinkState()
+        files = [(part.bucket, part.chunks) for part in state.parts]
+        files += [(each.bucket, chunks) for each in state.waiting for chunks in each.files]
+        return [
+            UnfinishedFile(bucket, partial(self._copy_part, name, state.learned, chunks)) for bucket, chunks in files
+        ]
 
-    def _copy_part(self, name: str, learned: Any, part: Part, stream: Any) -> None:
+    def _copy_part(self, name: str, learned: Any, chunks: tuple[Chunk, ...], stream: Any) -> None:
         storage = Storage(self.location)
-        check_chunks(storage, name, part.chunks)
+        check_chunks(storage, name, chunks)
         try:
-            self.file_format.create_encoder(name, learned).merge(storage, part.chunks, stream)
+            self.file_format.create_encoder(name, learned).merge(storage, chunks, stream)
         except FileNotFoundError as failure:
             raise SinkError(
                 f"Sink {name!r} has begun files that are not in {self.location} ({failure}): keep the directory of the "
@@ -245,22 +258,25 @@ class FileWriter(SinkWriter):
         self._carried = tuple(part for part, is_due in zip(parts, due, strict=True) if not is_due)
         finished = [part.at_end_of_batch(now_ms) for part in self._full]
         finished += [part for part, is_due in zip(parts, due, strict=True) if is_due]
-        committables: list[Any] = [self._publication(part, number) for number, part in enumerate(finished)]
-        staged = {item.staged for item in committables}
-        staged |= {chunk.path for part in self._carried for chunk in part.chunks}
+        self._waiting, outputs = outputs_of(self._waiting, finished, self._sink.compaction, is_last=end_of_input)
+        committables: list[Any] = [self._publication(output, number) for number, output in enumerate(outputs)]
+        staged = {item.staged for item in committables} | self.snapshot().staged()
         self._storage.sync(*staged.intersection(self._written))  # others have been before
+        self._prepared_ms = now_ms
         if end_of_input:
             committables.append(ClearStaging(self._directory))
         return committables
 
     def snapshot(self) -> FileSinkState:
         """Return the unfinished parts and what was learned of the records."""
-        return FileSinkState(self._carried, self._encoder.learned())
+        return FileSinkState(self._carried, self._encoder.learned(), self._waiting)
 
     def next_deadline(self) -> int | None:
-        """Return when the first of the unfinished parts is due."""
-        policy = self._policy
+        """Return when the first of the unfinished parts is due; files that wait for checkpoints want some to come."""
+        policy, compaction = self._policy, self._sink.compaction
         deadlines = [policy.deadline(part.created_ms, part.updated_ms) for part in self._carried]
+        if self._waiting and compaction is not None and compaction.strategy.num_checkpoints > 0:
+            deadlines.append(self._prepared_ms + _CHECKPOINT_AT_LEAST_MS)
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def abort(self) -> None:
@@ -276,6 +292,8 @@ class FileWriter(SinkWriter):
         self._attempt = attempt
         self._encoder: BlockEncoder = self._sink.file_format.create_encoder(self._name, state.learned)
         self._carried = state.parts
+        self._waiting = state.waiting
+        self._prepared_ms = 0
         self._parts = {part.bucket: _PartInProgress(part.bucket, part) for part in state.parts}
         self._full = []
         self._written = []
@@ -286,7 +304,7 @@ class FileWriter(SinkWriter):
         Sealed batches are committed before the next one begins, so these belong to failed tries. Files of other
         tries of this very version stay for now: one of them may be a twin that Spark still runs and may accept.
         """
-        needed = {chunk.path for part in self._carried for chunk in part.chunks}
+        needed = self.snapshot().staged()
         for name in list(self._storage.names(self._directory)):
             path = f"{self._directory}/{name}"
             version = name.partition("-")[0]
@@ -335,27 +353,37 @@ class FileWriter(SinkWriter):
         size = sum(chunk.size for chunk in part.chunks)
         return policy.is_full(size) or policy.is_due(part.created_ms, part.updated_ms, now_ms)
 
-    def _publication(self, part: Part, number: int) -> PublishFile:
-        name = f"{self._final_stem}-{self._version}-{number}{self._sink.part_suffix}"
-        final = f"{part.bucket}/{name}" if part.bucket else name
-        if len(part.chunks) == 1:
-            chunk = part.chunks[0]
+    def _publication(self, output: OutputFile, number: int) -> PublishFile:
+        name = f"{output.prefix}{self._final_stem}-{self._version}-{number}{self._sink.part_suffix}"
+        final = f"{output.bucket}/{name}" if output.bucket else name
+        chunks = [chunk for file in output.files for chunk in file]
+        if len(chunks) == 1:
+            (chunk,) = chunks
             return PublishFile(chunk.path, final, (), -1 if chunk.checksum is None else chunk.size, chunk.checksum)
-        path, stream = self._merged(part)
-        return PublishFile(path, final, tuple(chunk.path for chunk in part.chunks), stream.size, stream.checksum)
+        path, stream = self._merged(output)
+        return PublishFile(path, final, tuple(chunk.path for chunk in chunks), stream.size, stream.checksum)
 
-    def _merged(self, part: Part) -> tuple[str, SummedStream]:
-        check_chunks(self._storage, self._name, part.chunks)
+    def _merged(self, output: OutputFile) -> tuple[str, SummedStream]:
+        chunks = tuple(chunk for file in output.files for chunk in file)
+        check_chunks(self._storage, self._name, chunks)
         path, stream = self._open_staged()
         try:
             with stream:
-                self._encoder.merge(self._storage, part.chunks, stream)
+                self._merge(output, chunks, stream)
         except FileNotFoundError as failure:
             raise SinkError(
                 f"Sink {self._name!r} cannot finish a file of {self._sink.location}: a staged part of it is gone "
                 f"({failure}). The folder {STAGING} must not be touched while the job lives."
             ) from failure
         return path, stream
+
+    def _merge(self, output: OutputFile, chunks: tuple[Chunk, ...], stream: SummedStream) -> None:
+        if not output.delimiter:
+            self._encoder.merge(self._storage, chunks, stream)
+            return
+        for number, file in enumerate(output.files):
+            stream.write(output.delimiter if number else b"")
+            self._encoder.merge(self._storage, file, stream)
 
     def _close_streams(self) -> None:
         for chunk in self._open.values():

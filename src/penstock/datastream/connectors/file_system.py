@@ -14,6 +14,7 @@ from penstock.common.time import Duration
 from penstock.connectors import file_sink, file_source
 from penstock.connectors.avro_files import plain_schema
 from penstock.connectors.bucketing import BucketAssigner
+from penstock.connectors.compaction import Compaction, FileCompactor, FileCompactStrategy
 from penstock.connectors.file_formats import CsvFormat, FileFormat, JsonFormat, TextFormat, line_of
 from penstock.connectors.file_source import FileReading
 from penstock.connectors.frame_source import RowFormat
@@ -25,6 +26,8 @@ __all__ = [
     "BucketAssigner",
     "BulkFormat",
     "DefaultRollingPolicy",
+    "FileCompactStrategy",
+    "FileCompactor",
     "FileSink",
     "FileSource",
     "FileSourceBuilder",
@@ -261,6 +264,7 @@ class FileSink(file_sink.FileSink):
             self._policy = rolling_policy
             self._assigner: BucketAssigner = BucketAssigner.date_time_bucket_assigner()
             self._files: OutputFileConfig | None = None
+            self._compaction: Compaction | None = None
 
         def with_bucket_check_interval(self, interval: int) -> Self:
             """Accept Flink's setting (ms); parts are looked at when they are due, so there is nothing to tune."""
@@ -283,6 +287,24 @@ class FileSink(file_sink.FileSink):
             self._files = _checked(output_file_config, OutputFileConfig, "with_output_file_config")
             return self
 
+        def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
+            """Let finished files of a bucket wait, and make one of them before they show."""
+            _checked(strategy, FileCompactStrategy, "enable_compact")
+            if _checked(compactor, FileCompactor, "enable_compact").delimiter and not isinstance(
+                self._format, TextFormat
+            ):
+                raise ConfigurationError(
+                    "FileSink.enable_compact: a delimiter between files goes with for_row_format only; leave it out, "
+                    "and files are joined as their format needs it."
+                )
+            self._compaction = Compaction(strategy, compactor)
+            return self
+
+        def disable_compact(self) -> Self:
+            """Let files show when they are finished; those that wait in a checkpoint or savepoint show at once."""
+            self._compaction = None
+            return self
+
         def build(self) -> FileSink:
             """Make the sink."""
             files = self._files or OutputFileConfig("part", self._format.suffix)
@@ -293,6 +315,7 @@ class FileSink(file_sink.FileSink):
                 rolling_policy=self._policy,
                 part_prefix=files.part_prefix,
                 part_suffix=files.part_suffix,
+                compaction=self._compaction,
             )
 
     class RowFormatBuilder(BaseBuilder):
