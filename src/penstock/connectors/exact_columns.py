@@ -255,7 +255,7 @@ def _list(kind: pa.DataType) -> Fit:
 
 def elements(value: Any) -> list[Any] | None:
     """The elements of what is a list to a column; None of anything else."""
-    if type(value).__module__ == "numpy" and hasattr(value, "tolist") and getattr(value, "ndim", 0):
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", 0) > 0:
         return value.tolist()  # type: ignore[no-any-return]
     as_plain = list(value) if isinstance(value, array.array) else value if isinstance(value, list) else None
     if as_plain is None and not has_names(value):

@@ -223,6 +223,7 @@ class FileWriter(SinkWriter):
         self._parts: dict[str, _PartInProgress]
         self._full: list[_PartInProgress]
         self._written: list[str]
+        self._waiting: tuple[WaitingFiles, ...]
         self._reset(0, "", FileSinkState())
 
     def begin(self, version: int, attempt: str, state: FileSinkState | None) -> None:

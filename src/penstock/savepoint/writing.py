@@ -5,6 +5,7 @@ Owns the steps; who runs the tasks, and keeps the version's files from being rem
 
 from __future__ import annotations
 
+import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterable
@@ -15,6 +16,7 @@ from pyarrow import fs
 
 import penstock
 from penstock.checkpoint.directory import absolute_uri, resolve
+from penstock.connectors.durable_files import sync_local
 from penstock.connectors.sink import Sink
 from penstock.errors import CheckpointError, ConfigurationError
 from penstock.graph.plan import JobPlan
@@ -137,8 +139,24 @@ class SavepointDraft:
         temporary = f"{MANIFEST}.tmp"
         with self._open(temporary) as stream:
             stream.write(manifest.to_json().encode())
+        # Whoever is told of a savepoint may remove everything else.
+        self._sync(*self._files, temporary)
         self._filesystem.move(f"{self._path}/{temporary}", f"{self._path}/{MANIFEST}")
+        self._sync(MANIFEST)
         return self.uri
+
+    def _sync(self, *files: str) -> None:
+        """Have files and their folders on the disk, up to the one that has the savepoint's own name."""
+        if not isinstance(self._filesystem, fs.LocalFileSystem):
+            return  # other stores keep what they have taken
+        root = os.path.dirname(self._path)
+        paths = {root, self._path}
+        for file in files:
+            path = f"{self._path}/{file}"
+            while path not in paths:
+                paths.add(path)
+                path = os.path.dirname(path)
+        sync_local(paths)
 
     def discard(self) -> None:
         """Remove what was written: it will not become a savepoint."""

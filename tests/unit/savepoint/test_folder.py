@@ -56,6 +56,18 @@ def test_the_description_tells_what_is_in_it_and_not_where_it_is(savepoint: Path
     assert {*told["files"], "savepoint.json"} == on_disk
 
 
+def test_it_is_on_the_disk_before_anybody_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[set[str]] = []
+    monkeypatch.setattr("penstock.savepoint.writing.sync_local", lambda paths: synced.append(set(paths)))
+    client = Start(tmp_path / "out").client()
+    run_some(client)
+    made = Path(client.stop_with_savepoint(False, str(tmp_path / "made")).result())
+    contents, name = synced
+    on_disk = {str(path) for path in made.rglob("*")} - {str(made / "savepoint.json")}
+    assert contents == {*on_disk, str(made), str(made.parent), str(made / "savepoint.json.tmp")}
+    assert {str(made), str(made / "savepoint.json")} <= name
+
+
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
