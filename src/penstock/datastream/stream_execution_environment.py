@@ -396,6 +396,20 @@ class StreamExecutionEnvironment:
         source = FileSource.text(non_empty_text("read_text_file", file_path))
         return self._source(f"Text File {file_path}", source, None, None)
 
+    def socket_text_stream(self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0) -> DataStream:
+        """Stream the lines that a host sends, at most once: for trying things (`nc -lk 9999`)."""
+        from penstock.datastream.connectors.socket import SocketTextSource
+
+        source = SocketTextSource(hostname, port, delimiter, max_retry)
+        return self._source(f"Socket {hostname}:{port}", source, None, None)
+
+    def create_input(self, input_format: Any) -> DataStream:
+        """Stream what an input format reads, such as `AvroInputFormat`."""
+        make = getattr(input_format, "create_source", None)
+        if make is None:
+            raise GraphError(f"create_input: expected an input format such as AvroInputFormat, got {input_format!r}.")
+        return self._source("Input Format", make(), None, input_format.get_produced_type())
+
     def from_spark(
         self,
         frame: Any,
