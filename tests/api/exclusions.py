@@ -28,22 +28,6 @@ JVM_METHODS = {
 MISSING: dict[str, set[str]] = {
     "to come with more connectors and formats": {
         f"{CONNECTORS}.dynamic_kafka",
-        f"{CONNECTORS}.hybrid_source",
-        f"{FORMATS}.avro:AvroInputFormat",
-        *(
-            f"{FORMATS}.csv:CsvSchemaBuilder.{name}"
-            for name in (
-                "add_array_column",
-                "disable_array_element_separator",
-                "disable_escape_char",
-                "remove_array_element_separator",
-                "set_any_property_name",
-                "set_array_element_separator",
-                "set_skip_first_data_row",
-                "set_strict_headers",
-            )
-        ),
-        f"{FORMATS}.parquet:AvroParquetReaders",
     },
     "a connector to a system that is not on Penstock's list": {
         f"{CONNECTORS}.cassandra",
@@ -77,7 +61,6 @@ MISSING: dict[str, set[str]] = {
         f"{STREAMS}:KeyedStream.cache",
     },
     "no JVM object behind it": {
-        f"{DATASTREAM}.stream_execution_environment:StreamExecutionEnvironment.create_input",
         f"{DATASTREAM}.utils",
         f"{FILES}:FileSink.get_transformer",
         f"{KAFKA}:KafkaSink.get_transformer",

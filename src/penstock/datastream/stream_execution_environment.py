@@ -403,12 +403,13 @@ class StreamExecutionEnvironment:
         source = SocketTextSource(hostname, port, delimiter, max_retry)
         return self._source(f"Socket {hostname}:{port}", source, None, None)
 
-    def create_input(self, input_format: Any) -> DataStream:
+    def create_input(self, input_format: Any, type_info: TypeInformation | None = None) -> DataStream:
         """Stream what an input format reads, such as `AvroInputFormat`."""
         make = getattr(input_format, "create_source", None)
         if make is None:
             raise GraphError(f"create_input: expected an input format such as AvroInputFormat, got {input_format!r}.")
-        return self._source("Input Format", make(), None, input_format.get_produced_type())
+        declared = check_type("create_input", "type_info", type_info) or input_format.get_produced_type()
+        return self._source("Input Format", make(), None, declared)
 
     def from_spark(
         self,

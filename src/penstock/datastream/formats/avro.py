@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from penstock.common.avro_type import AvroSchema, GenericRecordAvroTypeInfo
 from penstock.connectors.avro_format import AvroFormat
+from penstock.datastream.formats.avro_input import AvroInputFormat
 from penstock.datastream.formats.avro_reading import AvroRowDeserializationSchema
 from penstock.datastream.formats.avro_writing import AvroRowSerializationSchema
 from penstock.errors import ConfigurationError
 
 __all__ = [
     "AvroBulkWriters",
+    "AvroInputFormat",
     "AvroRowDeserializationSchema",
     "AvroRowSerializationSchema",
     "AvroSchema",

@@ -22,7 +22,9 @@ __all__ = [
     "CsvSchemaBuilder",
 ]
 
-_WRITER_OPTIONS = frozenset({"sep", "header"})
+_WRITER_OPTIONS = frozenset({"sep", "header", "escape"})
+_DEFAULT_OPTIONS = {"escape": '"'}
+"""A quote within quotes is written twice, as Flink and most programs write it; Spark's own default is a backslash."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class CsvSchema:
 
     columns: dict[str, Any]
     options: dict[str, str] = field(default_factory=dict)
+    array_separators: dict[str, str] = field(default_factory=dict)
+    skips_first_row: bool = False
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
@@ -54,7 +58,50 @@ class CsvSchemaBuilder:
 
     def __init__(self) -> None:
         self._columns: dict[str, Any] = {}
-        self._options: dict[str, str] = {}
+        self._options: dict[str, str] = dict(_DEFAULT_OPTIONS)
+        self._separators: dict[str, str] = {}
+        self._skips_first_row = False
+
+    def add_array_column(self, name: str, separator: str = ";", element_type: Any = None) -> CsvSchemaBuilder:
+        """Add a column of lists, whose elements (texts unless a type is given) stand between separators."""
+        if not isinstance(separator, str):
+            raise ConfigurationError(f"add_array_column: the separator must be a text, got {separator!r}.")
+        self._add(name, Types.LIST(Types.STRING() if element_type is None else element_type))
+        self._separators[name] = separator
+        return self
+
+    def set_array_element_separator(self, separator: str) -> CsvSchemaBuilder:
+        """Set what stands between the elements of all columns of lists."""
+        if not isinstance(separator, str) or not separator:
+            raise ConfigurationError(f"set_array_element_separator: expected a text, got {separator!r}.")
+        return self._separate(separator)
+
+    def disable_array_element_separator(self) -> CsvSchemaBuilder:
+        """Take each field of a column of lists as one element."""
+        return self._separate("")
+
+    def remove_array_element_separator(self, index: int) -> CsvSchemaBuilder:
+        """Take each field of the column at that place as one element."""
+        names = list(self._columns)
+        if not isinstance(index, int) or not 0 <= index < len(names) or names[index] not in self._separators:
+            raise ConfigurationError(f"remove_array_element_separator: there is no column of lists at {index!r}.")
+        self._separators[names[index]] = ""
+        return self
+
+    def set_any_property_name(self, name: str) -> CsvSchemaBuilder:
+        """Accepted for PyFlink programs: fields without a column are left out, for a row has no place for them."""
+        if not isinstance(name, str):
+            raise ConfigurationError(f"set_any_property_name: expected a text, got {name!r}.")
+        return self
+
+    def set_skip_first_data_row(self, skip: bool = True) -> CsvSchemaBuilder:
+        """Leave out the first line that is no header."""
+        self._skips_first_row = bool(skip)
+        return self
+
+    def set_strict_headers(self, strict: bool = True) -> CsvSchemaBuilder:
+        """Fail if the header has other columns than the schema, or in another order."""
+        return self._set("enforceSchema", str(not strict).lower())
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of true and false."""
@@ -72,11 +119,13 @@ class CsvSchemaBuilder:
         """Add all columns of another schema."""
         for name, column_type in schema.columns.items():
             self._add(name, column_type)
+        self._separators.update(schema.array_separators)
         return self
 
     def clear_columns(self) -> CsvSchemaBuilder:
         """Forget all columns."""
         self._columns.clear()
+        self._separators.clear()
         return self
 
     def set_column_separator(self, char: str) -> CsvSchemaBuilder:
@@ -96,8 +145,12 @@ class CsvSchemaBuilder:
         return self._set("quote", "")
 
     def set_escape_char(self, char: str) -> CsvSchemaBuilder:
-        """Set the sign that makes the next one literal."""
+        """Set the sign that makes a quote within quotes literal; a second quote does unless one is set."""
         return self._set("escape", char)
+
+    def disable_escape_char(self) -> CsvSchemaBuilder:
+        """Go back to writing a quote within quotes twice."""
+        return self._set("escape", _DEFAULT_OPTIONS["escape"])
 
     def set_null_value(self, null_value: str) -> CsvSchemaBuilder:
         """Set the text that stands for None."""
@@ -120,7 +173,7 @@ class CsvSchemaBuilder:
 
     def build(self) -> CsvSchema:
         """Make the schema."""
-        return CsvSchema(dict(self._columns), dict(self._options))
+        return CsvSchema(dict(self._columns), dict(self._options), dict(self._separators), self._skips_first_row)
 
     def _add(self, name: str, column_type: Any) -> CsvSchemaBuilder:
         if name in self._columns:
@@ -132,6 +185,10 @@ class CsvSchemaBuilder:
         self._options[option] = value
         return self
 
+    def _separate(self, separator: str) -> CsvSchemaBuilder:
+        self._separators = dict.fromkeys(self._separators, separator)
+        return self
+
 
 class CsvReaderFormat(StreamFormat):
     """CSV files read as rows."""
@@ -139,7 +196,15 @@ class CsvReaderFormat(StreamFormat):
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvReaderFormat:
         """Read the columns of the schema."""
-        return CsvReaderFormat(FileReading("csv", dict(schema.options), schema.row_type()))
+        return CsvReaderFormat(
+            FileReading(
+                "csv",
+                dict(schema.options),
+                schema.row_type(),
+                array_separators=dict(schema.array_separators),
+                skips_first_row=schema.skips_first_row,
+            )
+        )
 
 
 class CsvBulkWriters:
@@ -148,7 +213,9 @@ class CsvBulkWriters:
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvFormat:
         """Write the columns of the schema."""
-        other = sorted(set(schema.options) - _WRITER_OPTIONS)
+        other = sorted({*schema.options, *schema.array_separators} - _WRITER_OPTIONS)
+        if schema.options.get("escape") != _DEFAULT_OPTIONS["escape"]:
+            other.append("an escape sign")
         if other:
             raise ConfigurationError(
                 f"The CSV writer knows a column separator and a header only, not {', '.join(other)}: leave them out."

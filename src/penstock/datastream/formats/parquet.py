@@ -8,10 +8,21 @@ from penstock.common.avro_type import AvroSchema
 from penstock.connectors.avro_columns import AvroColumns
 from penstock.connectors.file_source import FileReading
 from penstock.connectors.parquet_format import ParquetFormat
-from penstock.datastream.connectors.file_system import BulkFormat
+from penstock.datastream.connectors.file_system import BulkFormat, StreamFormat
+from penstock.datastream.formats.avro_columns import AvroRecords
 from penstock.errors import ConfigurationError
 
-__all__ = ["AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
+__all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
+
+
+class AvroParquetReaders:
+    """Reads Parquet files as records of an Avro schema, for `FileSource.for_record_stream_format`."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> StreamFormat:
+        """Read the fields of the schema, each record a dict; fields that a file does not have are None."""
+        reader = AvroRecords(schema)
+        return StreamFormat(FileReading("parquet", {}, reader.ddl), reader)
 
 
 class ParquetColumnarRowInputFormat(BulkFormat):
