@@ -10,20 +10,12 @@ from pyarrow import fs as arrow_fs
 
 from penstock.common.avro_type import AvroSchema
 from penstock.common.types import Row
+from penstock.connectors.avro_library import fastavro_library
 from penstock.connectors.frame_source import RowFormat
 from penstock.errors import ConfigurationError, SourceError
 
 _SYNC_BYTES = 16
 _PIECE = 1 << 16
-
-
-def avro_library() -> Any:
-    """The library, which is an extra of Penstock."""
-    try:
-        import fastavro
-    except ImportError:
-        raise ConfigurationError("Avro files need a library: pip install 'penstock[avro]'") from None
-    return fastavro
 
 
 def plain_schema(method: str, given: Any) -> Any:
@@ -44,7 +36,7 @@ def avro_blocks(
     files: arrow_fs.FileSystem, path: str, reader_schema: Any, start: int, stop: int
 ) -> Iterator[tuple[list[str], list[Any]]]:
     """Field names and records of the blocks that begin at the bytes start..stop-1."""
-    library = avro_library()
+    library = fastavro_library()
     try:
         stream = files.open_input_file(path)
     except FileNotFoundError:

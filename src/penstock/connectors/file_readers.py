@@ -105,7 +105,7 @@ class CsvReader(LineReader):
     header: tuple[str, ...] | None = None
 
     def _data_lines(self, files: arrow_fs.FileSystem, path: str, start: int, stop: int) -> Iterator[str]:
-        lines = (line for line in self.lines(files, path, start, stop) if self.layout.is_data(line))
+        lines: Iterator[str] = filter(self.layout.is_data, self.lines(files, path, start, stop))
         if not self.skipped:
             return lines
         before = 0

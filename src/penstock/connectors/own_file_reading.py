@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
 
+from penstock.connectors.avro_library import fastavro_library, parsed_schema
 from penstock.connectors.column_types import ddl_to_arrow
 from penstock.connectors.csv_lines import CsvLayout
 from penstock.connectors.ddl import schema_to_ddl
@@ -96,15 +97,12 @@ def _column_reader(source: FileSource, listing: FileListing) -> FileReader:
 
 
 def _avro_reader(source: FileSource, listing: FileListing) -> FileReader:
-    from penstock.connectors.avro_files import avro_library
-
-    library, schema = avro_library(), source.reading.schema
-    if schema is not None:
-        try:
-            schema = library.parse_schema(schema)
-        except library.schema.SchemaParseException as error:
-            raise ConfigurationError(f"the Avro schema of the file source cannot be used: {error}") from None
-    return AvroReader(schema, source.row_format)
+    schema = source.reading.schema
+    fastavro_library()  # before the job starts
+    try:
+        return AvroReader(None if schema is None else parsed_schema(schema), source.row_format)
+    except ValueError as error:
+        raise ConfigurationError(f"the Avro schema of the file source cannot be used: {error}") from None
 
 
 def _declared(source: FileSource) -> pa.Schema | None:

@@ -114,7 +114,8 @@ def _moment(found: re.Match[str]) -> datetime.datetime | None:
     numbers = [int(found[place] or least) for place, least in ((1, 1), (2, 1), (3, 1), (4, 0), (5, 0), (6, 0))]
     micros = int((found[7] or "0")[:6].ljust(6, "0"))
     try:
-        made = datetime.datetime(*numbers[:6], micros, datetime.UTC)  # type: ignore[misc,arg-type]
+        year, month, date, hour, minute, second = numbers
+        made = datetime.datetime(year, month, date, hour, minute, second, micros, datetime.UTC)
         return made - _shift(found[8])
     except (ValueError, OverflowError):
         return None

@@ -23,7 +23,6 @@ from penstock.connectors.collection import CollectionSource
 from penstock.connectors.frame_source import FrameSource
 from penstock.connectors.sequence import NumberSequence
 from penstock.connectors.source import Source
-from penstock.connectors.tables import python_values, rows_of_table, values_of_type
 from penstock.datastream.arguments import (
     check_max_parallelism,
     check_parallelism,
@@ -36,7 +35,7 @@ from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.data_stream import DataStream
 from penstock.datastream.execution_mode import RuntimeExecutionMode
-from penstock.datastream.functions import SourceFunction
+from penstock.datastream.given_sources import frame_factory, given_values, unusable_source, with_sources_on_engine
 from penstock.datastream.slot_sharing_group import SlotSharingGroup
 from penstock.datastream.state_backend import (
     CustomStateBackend,
@@ -46,7 +45,7 @@ from penstock.datastream.state_backend import (
 )
 from penstock.errors import ConfigurationError, GraphError
 from penstock.graph import settings as keys
-from penstock.graph.nodes import Edge, LogicalGraph, Node, Role
+from penstock.graph.nodes import Edge, LogicalGraph, Role
 from penstock.graph.settings import JobSettings
 from penstock.graph.unused_keys import warn_of_unused
 
@@ -349,15 +348,7 @@ class StreamExecutionEnvironment:
         A pandas or polars frame or an Arrow table gives its rows, with the names and types of its columns.
         """
         check_type("from_collection", "type_info", type_info)
-        table = rows_of_table("from_collection", collection)
-        if table is not None:
-            values, type_info = table[0], type_info or table[1]
-        elif isinstance(collection, Iterable) and not hasattr(collection, "isStreaming"):
-            values = python_values(collection)
-        else:
-            hint = "; a DataFrame of Spark goes to from_spark" if hasattr(collection, "isStreaming") else ""
-            raise GraphError(f"from_collection: expected a list or another iterable, got {collection!r:.200}{hint}.")
-        values = values_of_type("from_collection", type_info, values)
+        values, type_info = given_values(collection, type_info)
         return self._source("Collection Source", CollectionSource(values), None, type_info, is_checked=False)
 
     def from_sequence(self, from_: int, to: int) -> DataStream:
@@ -373,7 +364,7 @@ class StreamExecutionEnvironment:
     ) -> DataStream:
         """Stream what a source reads; watermarks are made for each of its splits."""
         if not isinstance(source, Source):
-            raise _unusable_source("from_source", source)
+            raise unusable_source("from_source", source)
         if watermark_strategy is not None and not isinstance(watermark_strategy, WatermarkStrategy):
             raise GraphError(f"from_source: expected a WatermarkStrategy, got {watermark_strategy!r}.")
         name = non_empty_text("from_source", source_name)
@@ -384,7 +375,7 @@ class StreamExecutionEnvironment:
     ) -> DataStream:
         """Stream what a source reads, without watermarks."""
         if not isinstance(source_func, Source):
-            raise _unusable_source("add_source", source_func)
+            raise unusable_source("add_source", source_func)
         name = non_empty_text("add_source", source_name)
         return self._source(name, source_func, None, check_type("add_source", "type_info", type_info))
 
@@ -419,7 +410,7 @@ class StreamExecutionEnvironment:
         bounded: bool = False,
     ) -> DataStream:
         """Stream any Spark streaming DataFrame, given as such or as a function of the session."""
-        source = FrameSource(_frame_factory(frame), bounded=bounded, row_format=row_format)
+        source = FrameSource(frame_factory(frame), bounded=bounded, row_format=row_format)
         return self._source(non_empty_text("from_spark", name), source, None, None)
 
     # ---- execution ----
@@ -451,7 +442,7 @@ class StreamExecutionEnvironment:
     def _submit(self, graph: LogicalGraph, settings: JobSettings) -> JobClient:
         # Imported here, so that programs can be built and explained where Spark cannot run.
         is_in_process = settings.engine == "in-process" or self._in_process is not None
-        graph = _with_sources_on_engine(graph, has_spark=not is_in_process)
+        graph = with_sources_on_engine(graph, has_spark=not is_in_process)
         if is_in_process:
             from penstock.testing import in_process
 
@@ -540,54 +531,6 @@ class StreamExecutionEnvironment:
         return {
             key: ",".join([*filter(None, [spark_config.get(key)]), *paths]) for key, paths in shipped.items() if paths
         }
-
-
-def _with_sources_on_engine(graph: LogicalGraph, *, has_spark: bool) -> LogicalGraph:
-    """The graph with every source as the engine reads it."""
-
-    def on_engine(node: Node) -> Node:
-        if node.role is not Role.SOURCE:
-            return node
-        operator = operators.source_on_engine(node.operator, node.name, has_spark=has_spark)
-        return node if operator is node.operator else replace(node, operator=operator)
-
-    return replace(graph, nodes={node_id: on_engine(node) for node_id, node in graph.nodes.items()})
-
-
-class _GivenFrame:
-    """Hands out a frame that exists already; in a worker, where it is not needed, it travels without the frame."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-
-    def __call__(self, spark: Any) -> Any:
-        return self._frame
-
-    def __reduce__(self) -> tuple[type[_GivenFrame], tuple[None]]:
-        return _GivenFrame, (None,)
-
-
-def _frame_factory(frame: Any) -> Callable[[Any], Any]:
-    is_streaming = getattr(frame, "isStreaming", None)
-    if is_streaming is False:
-        raise GraphError("from_spark: the DataFrame is not streaming; make it with spark.readStream.")
-    if is_streaming is True:
-        return _GivenFrame(frame)
-    if not callable(frame):
-        raise GraphError(
-            f"from_spark: expected a streaming DataFrame or a function of the session that makes one, got {frame!r}."
-        )
-    return frame  # type: ignore[no-any-return]
-
-
-def _unusable_source(method: str, given: Any) -> GraphError:
-    if isinstance(given, SourceFunction):
-        return GraphError(
-            f"{method}: a SourceFunction cannot be read again after a failure, so Penstock cannot run it; "
-            "write a penstock.connectors.source.SplitSource and pass it to from_source."
-        )
-    hint = "; call .build() on it first" if callable(getattr(given, "build", None)) else ""
-    return GraphError(f"{method}: expected a Source, got {given!r}{hint}.")
 
 
 def _existing(method: str, path: str) -> str:

@@ -20,8 +20,10 @@ from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
+from penstock.common.operator_metrics import OperatorMetrics
 from penstock.errors import CheckpointError, JobCancelledError, JobFailedError
 from penstock.graph import JobSettings, LogicalGraph
+from penstock.graph.nodes import bare_name
 from penstock.runtime.intake import Wish
 from penstock.runtime.report import Report
 from penstock.runtime.source_tasks import Offset
@@ -154,9 +156,10 @@ class LiveJobClient(JobClient):
             self.cancel().result()
             raise
 
-    def metrics(self) -> dict[str, dict[str, float]]:
-        """Records in and out, and the user's own metrics, by operator uid."""
-        return {uid: dict(figures) for uid, figures in list(self.job.totals.items())}
+    def metrics(self) -> OperatorMetrics:
+        """Records in and out, and the user's own metrics, by the name of the operator, its uid among them."""
+        names = [(each.uid, bare_name(each)) for vertex in self.job.plan.vertices for each in vertex.operators]
+        return OperatorMetrics.of({uid: dict(figures) for uid, figures in list(self.job.totals.items())}, names)
 
     def progress(self) -> LiveProgress:
         """Batch, records, rate, watermark and lag."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.common.avro_type import AvroSchema
-from penstock.datastream.formats.avro_reading import parsed_schema
+from penstock.connectors.avro_library import parsed_schema
 from penstock.errors import ConfigurationError
 
 Convert = Callable[[Any], Any]
