@@ -46,12 +46,13 @@ class PartitionWatermarks:
         self._event_time = EventTime(operator)
         self._lanes: dict[str, _Lane] = {}
         self._sources: dict[str, WatermarkSource] = {}
+        self._ended: list[str] = []
         self._is_held = False
 
     def begin_batch(self, state: State | None) -> None:
         """Go on where the previous batch ended."""
         self._watermark, self._is_idle, partitions = (MIN_WATERMARK, False, {}) if state is None else state
-        self._lanes, self._sources = {}, {}
+        self._lanes, self._sources, self._ended = {}, {}, []
         for name, each in partitions.items():
             self._add(name, each)
 
@@ -67,9 +68,8 @@ class PartitionWatermarks:
         lane.watermark, lane.is_idle = source.told()
 
     def end(self, name: str) -> None:
-        """Nothing more comes of a partition: it holds nobody up any longer."""
-        self._lanes.pop(name, None)
-        self._sources.pop(name, None)
+        """Nothing more comes of a partition: it holds nobody up when the batch has ended."""
+        self._ended.append(name)
 
     def of(self, name: str) -> WatermarkSource:
         """What gives the records of a partition their timestamps."""
@@ -95,6 +95,12 @@ class PartitionWatermarks:
         for source in self._sources.values():
             source.end_batch(now_ms)
         self._is_held = False
+        gone, self._ended = self._ended, []
+        if gone and all(lane.is_idle for name, lane in self._lanes.items() if name not in gone):
+            self.update()  # the last say: files that begin and end within a batch would else never move event time
+        for name in gone:
+            self._lanes.pop(name, None)
+            self._sources.pop(name, None)
         self.update()
 
     def snapshot(self) -> State:
