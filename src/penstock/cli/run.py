@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 from typing import Annotated
@@ -62,6 +63,9 @@ def run(
         raise typer.BadParameter("is for --detached only", param_hint="--log")
     configuration = _configuration(settings or [], from_savepoint, parallelism, master, allow_non_restored_state)
     program = Program(module or words.pop(0), is_module=module is not None, arguments=tuple(words))
+    if settings:
+        _tell_of_unknown(configuration)
+    _tell_of_misplaced(words)
     if detached:
         raise typer.Exit(_run_detached(program, configuration, log))
     with giving(configuration):
@@ -95,6 +99,21 @@ def _configuration(
     except ConfigurationError as error:
         raise typer.BadParameter(str(error), param_hint="-D") from None
     return configuration
+
+
+def _tell_of_unknown(configuration: Configuration) -> None:
+    """The environment warns of keys that it knows to do nothing; on the line, others are most likely misspelt too."""
+    from penstock.graph.unused_keys import keys_of_nobody
+
+    for key in keys_of_nobody(configuration.to_dict()):
+        note(f"penstock: -D {key}: neither Penstock nor Spark knows this key; only the program itself can read it")
+
+
+def _tell_of_misplaced(arguments: list[str]) -> None:
+    for word, following in itertools.pairwise([*arguments, ""]):
+        text = following if word == "-D" else word[2:] if word.startswith("-D") else ""
+        if "=" in text:
+            note(f"penstock: -D {text} stands behind the program, so it is an argument of it; put it before")
 
 
 def _run_detached(program: Program, configuration: Configuration, log: Path | None) -> int:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.common.no_effect import warn_of_no_effect
 from penstock.errors import ConfigurationError
 
 __all__ = ["ExecutionConfig"]
 
 _MAX_PARALLELISM_LIMIT = 32768
+_SPARK_CANCELS = "Spark ends the tasks of a job that is cancelled; spark.task.reaper.* says how patiently"
+_NO_LATENCY = "records travel in blocks and carry no markers; progress() and the metrics of the job tell its lag"
+_WATERMARKS_FOLLOW_RECORDS = (
+    "watermarks follow records, not the clock; pipeline.watermark-every-records says how many records lie between two"
+)
+_TYPES_CHOOSE = "values are encoded as their declared types say, and pickled where none is declared"
 
 
 class ExecutionConfig:
@@ -39,8 +46,9 @@ class ExecutionConfig:
         return self
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
-        """Accepted without effect."""
+        """Accepted with a warning."""
         self._closure_cleaner = False
+        warn_of_no_effect("disable_closure_cleaner", "Python closures are never cleaned")
         return self
 
     def is_closure_cleaner_enabled(self) -> bool:
@@ -48,8 +56,9 @@ class ExecutionConfig:
         return self._closure_cleaner
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Set how often watermarks are emitted, in milliseconds; 0 means not periodically."""
+        """Kept with a warning: watermarks follow records, not the clock."""
         self._auto_watermark_interval = _not_negative("auto watermark interval", interval)
+        warn_of_no_effect("set_auto_watermark_interval", _WATERMARKS_FOLLOW_RECORDS)
         return self
 
     def get_auto_watermark_interval(self) -> int:
@@ -57,8 +66,10 @@ class ExecutionConfig:
         return self._auto_watermark_interval
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Set how often latency is measured, in milliseconds; 0 turns it off."""
+        """Kept, with a warning if it is not 0: no latency is measured."""
         self._latency_tracking_interval = _not_negative("latency tracking interval", interval)
+        if interval:
+            warn_of_no_effect("set_latency_tracking_interval", _NO_LATENCY)
         return self
 
     def get_latency_tracking_interval(self) -> int:
@@ -94,8 +105,9 @@ class ExecutionConfig:
         return self._task_cancellation_interval
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Set the milliseconds between two tries to cancel a task."""
+        """Kept with a warning: Spark ends tasks."""
         self._task_cancellation_interval = _not_negative("task cancellation interval", interval)
+        warn_of_no_effect("set_task_cancellation_interval", _SPARK_CANCELS)
         return self
 
     def get_task_cancellation_timeout(self) -> int:
@@ -103,13 +115,15 @@ class ExecutionConfig:
         return self._task_cancellation_timeout
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Set after how many milliseconds a task that does not end is killed."""
+        """Kept with a warning: Spark ends tasks."""
         self._task_cancellation_timeout = _not_negative("task cancellation timeout", timeout)
+        warn_of_no_effect("set_task_cancellation_timeout", _SPARK_CANCELS)
         return self
 
     def enable_force_kryo(self) -> ExecutionConfig:
-        """Accepted without effect: there is no Kryo."""
+        """Kept with a warning: there is no Kryo."""
         self._force_kryo = True
+        warn_of_no_effect("enable_force_kryo", _TYPES_CHOOSE)
         return self
 
     def disable_force_kryo(self) -> ExecutionConfig:
@@ -150,8 +164,9 @@ class ExecutionConfig:
         return self._auto_generated_uids
 
     def enable_force_avro(self) -> ExecutionConfig:
-        """Accepted without effect: types choose their own encoding."""
+        """Kept with a warning: types choose their own encoding."""
         self._force_avro = True
+        warn_of_no_effect("enable_force_avro", _TYPES_CHOOSE)
         return self
 
     def disable_force_avro(self) -> ExecutionConfig:

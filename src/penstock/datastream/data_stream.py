@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 from penstock.common.execution_config import ExecutionConfig
+from penstock.common.no_effect import IN_BLOCKS, warn_of_no_effect
 from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from penstock.common.watermark_strategy import (
     AssignerWithPeriodicWatermarks,
@@ -182,9 +183,10 @@ class DataStream(NodeHandle):
         return self._set("start_new_chain", chaining=Chaining.HEAD)
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Accepted for PyFlink programs; blocks are sent when a batch has produced them."""
+        """Accepted with a warning: blocks are sent when a batch has produced them."""
         self._node("set_buffer_timeout")
         check_timeout(timeout_millis)
+        warn_of_no_effect("set_buffer_timeout", IN_BLOCKS)
         return self
 
     # ---- transformations ----
@@ -436,7 +438,23 @@ class DataStream(NodeHandle):
         """Write elements to a sink."""
         if not isinstance(sink, Sink):
             raise unusable_sink("sink_to", "a Sink (for a SinkFunction use add_sink)", sink)
-        return self._end(type(sink).__name__, operators.SinkOperator(sink))
+        return self._for(sink)._end(type(sink).__name__, operators.SinkOperator(sink))
+
+    def _for(self, sink: Sink) -> DataStream:
+        """This stream, or what a sink that transforms its stream first wants to get instead."""
+        # Here, because the connectors import the vocabulary of this package.
+        from penstock.datastream.connectors.base import SupportsPreprocessing
+
+        transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None
+        if transformer is None:
+            return self
+        changed = transformer.apply(self)
+        if not isinstance(changed, DataStream):
+            raise GraphError(
+                f"sink_to: apply() of {type(transformer).__name__!r}, the transformer of {type(sink).__name__!r}, must "
+                f"return a DataStream, got {changed!r}."
+            )
+        return changed
 
     def write_with_spark(
         self, write: Callable[[Any, int], None], schema: TypeInformation | str | None = None
@@ -490,7 +508,8 @@ class DataStream(NodeHandle):
         known = set(nodes)
         collect_id = f"collect-{max(known, default=0)}"
         try:
-            self._to_collect()._end("Collect", operators.DriverSinkOperator(CollectSink(collect_id)))
+            end = self._to_collect()._end("Collect", operators.DriverSinkOperator(CollectSink(collect_id)))
+            end.uid(collect_id)
             client: Any = self.environment.execute_async(job_name)
         except BaseException:
             # A job that could not start must not leave its collecting end to the next one.

@@ -158,4 +158,5 @@ class KeyedStream(DataStream):
         return self._then("Keyed Aggregation", operators.ReduceOperator(function), self.output_type)
 
     def _to_collect(self) -> DataStream:
-        return self._then("Key and Value", operators.MapOperator(KeyAndValue(self.key_selector), False), None)
+        pairs = self._then("Key and Value", operators.MapOperator(KeyAndValue(self.key_selector), False), None)
+        return pairs.uid(f"key-and-value-{max(self.environment.graph.nodes)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from penstock.common.no_effect import SPARK_PLACES, warn_of_no_effect
 from penstock.datastream.arguments import check_max_parallelism, check_parallelism, check_uid_hash, non_empty_text
 from penstock.datastream.slot_sharing_group import SlotSharingGroup
 from penstock.errors import GraphError
@@ -73,6 +74,7 @@ class NodeHandle:
         node = self._node("slot_sharing_group")
         is_group = isinstance(slot_sharing_group, SlotSharingGroup)
         name = slot_sharing_group.get_name() if is_group else slot_sharing_group  # type: ignore[union-attr]
+        warn_of_no_effect("slot_sharing_group", SPARK_PLACES)
         self.environment.slot_sharing_groups[node.id] = non_empty_text("slot_sharing_group", name)
         return self
 

@@ -6,6 +6,7 @@ import enum
 from abc import ABC
 from urllib.parse import urlsplit
 
+from penstock.common.no_effect import warn_of_no_effect
 from penstock.errors import ConfigurationError
 
 __all__ = [
@@ -15,6 +16,9 @@ __all__ = [
     "PredefinedOptions",
     "StateBackend",
 ]
+
+
+_OWN_SETTINGS = "RocksDB is used with settings of Penstock's own"
 
 
 class StateBackend(ABC):  # noqa: B024 - a marker: the engine picks the store by class
@@ -39,6 +43,8 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
     def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
         self._incremental = True if enable_incremental_checkpointing is None else enable_incremental_checkpointing
+        if not self._incremental:
+            warn_of_no_effect("EmbeddedRocksDBStateBackend(False)", "checkpoints are always incremental")
         self._paths: list[str] = []
         self._predefined_options = PredefinedOptions.DEFAULT
         self._options_factory_class_name: str | None = None
@@ -59,18 +65,21 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._incremental
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
-        """Choose a preset."""
+        """Kept, with a warning if it is not the default."""
         if not isinstance(options, PredefinedOptions):
             raise ConfigurationError(f"expected a PredefinedOptions, got {options!r}")
         self._predefined_options = options
+        if options is not PredefinedOptions.DEFAULT:
+            warn_of_no_effect("set_predefined_options", _OWN_SETTINGS)
 
     def get_predefined_options(self) -> PredefinedOptions:
         """Return the preset."""
         return self._predefined_options
 
     def set_options(self, options_factory_class_name: str) -> None:
-        """Accepted without effect: there are no Java factories."""
+        """Kept with a warning: there are no Java factories."""
         self._options_factory_class_name = options_factory_class_name
+        warn_of_no_effect("set_options", _OWN_SETTINGS)
 
     def get_options(self) -> str | None:
         """Return what was set."""
@@ -81,11 +90,12 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._transfer_threads
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
-        """Set how many files are copied at a time."""
+        """Kept with a warning: each subtask writes one file for each batch."""
         count = number_of_transfering_threads
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise ConfigurationError(f"the number of transfer threads must be at least 1, got {count!r}")
         self._transfer_threads = count
+        warn_of_no_effect("set_number_of_transfer_threads", "each subtask writes one file for each batch")
 
 
 class CustomStateBackend(StateBackend):

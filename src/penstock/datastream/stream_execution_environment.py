@@ -16,6 +16,7 @@ from penstock.common.execution_config import ExecutionConfig
 from penstock.common.given_configuration import with_given
 from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.no_effect import IN_BLOCKS, SPARK_PLACES, warn_of_no_effect
 from penstock.common.restart_strategy import RestartStrategyConfiguration
 from penstock.common.typeinfo import TypeInformation
 from penstock.common.watermark_strategy import WatermarkStrategy
@@ -124,6 +125,10 @@ class StreamExecutionEnvironment:
         if keys.OBJECT_REUSE in told:
             self._config.set_object_reuse(read.object_reuse)
         self._checkpoint_config.take_over(told, read, kept)
+        if keys.AUTO_GENERATED_UIDS in told and not read.auto_generated_uids:
+            self._config.disable_auto_generated_uids()
+        if keys.GENERIC_TYPES in told and not read.generic_types:
+            self._config.disable_generic_types()
         if read.job_parameters:
             self._config.set_global_job_parameters(read.job_parameters)
         if any(key.startswith(keys.RESTART_STRATEGY.partition(".")[0]) for key in told):
@@ -175,8 +180,9 @@ class StreamExecutionEnvironment:
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
-        """Accepted for PyFlink programs; blocks are sent when a batch has produced them."""
+        """Kept with a warning: blocks are sent when a batch has produced them."""
         self._configuration.set_integer(_BUFFER_TIMEOUT, check_timeout(timeout_millis))
+        warn_of_no_effect("set_buffer_timeout", IN_BLOCKS)
         return self
 
     def get_buffer_timeout(self) -> int:
@@ -198,9 +204,10 @@ class StreamExecutionEnvironment:
         return False
 
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> StreamExecutionEnvironment:
-        """Accepted for PyFlink programs; Spark places tasks."""
+        """Accepted with a warning: Spark places tasks."""
         if not isinstance(slot_sharing_group, SlotSharingGroup):
             raise GraphError(f"register_slot_sharing_group: expected a SlotSharingGroup, got {slot_sharing_group!r}.")
+        warn_of_no_effect("register_slot_sharing_group", SPARK_PLACES)
         return self
 
     # ---- checkpoints, state and restart ----
@@ -254,6 +261,8 @@ class StreamExecutionEnvironment:
     def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
         """Note the wish; state is always saved as change files with a snapshot now and then."""
         self._configuration.set_boolean(_CHANGELOG, bool(enabled))
+        if not enabled:
+            warn_of_no_effect("enable_changelog_state_backend(False)", "the changelog is always on")
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
@@ -522,6 +531,8 @@ class StreamExecutionEnvironment:
         told[keys.RETENTION] = self._checkpoint_config.get_externalized_checkpoint_retention().name
         if self._config.get_task_cancellation_timeout() != keys.DEFAULT_CANCELLATION_TIMEOUT_MS:
             told[keys.CANCELLATION_TIMEOUT] = self._config.get_task_cancellation_timeout()
+        told[keys.AUTO_GENERATED_UIDS] = self._config.has_auto_generated_uids_enabled()
+        told[keys.GENERIC_TYPES] = not self._config.has_generic_types_disabled()
         if self._config.get_global_job_parameters():
             told[keys.JOB_PARAMETERS] = self._config.get_global_job_parameters()
         return told

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.errors import GraphError
+from penstock.graph.demands import check_demands
 from penstock.graph.nodes import FORWARD, Chaining, Edge, Exchange, LogicalGraph, Node, Partitioning, Role
 from penstock.graph.plan import Adopted, ChainedOperator, InEdge, JobPlan, OutEdge, Vertex
 from penstock.graph.settings import JobSettings
@@ -22,6 +23,7 @@ def compile_plan(graph: LogicalGraph, settings: JobSettings, adopted: Mapping[st
     """Check a logical graph and turn it into a plan; `adopted` binds operators, by uid, to state they go on from."""
     nodes = list(graph.nodes.values())
     _check_shape(graph, nodes)
+    check_demands(nodes, settings)
     uids = _operator_uids(nodes)
     known = adopted or {}
     drafts = _chain(nodes, settings, {node_id: known.get(uid, Adopted()) for node_id, uid in uids.items()})

@@ -53,6 +53,8 @@ STATE_DIRECTORY = "state.backend.rocksdb.localdir"
 PYTHON_FILES = "python.files"
 PYTHON_EXECUTABLE = "python.executable"
 JOB_PARAMETERS = "pipeline.global-job-parameters"
+AUTO_GENERATED_UIDS = "pipeline.auto-generate-uids"
+GENERIC_TYPES = "pipeline.generic-types"
 SPARK_MASTER = "spark.master"
 ENGINE = "penstock.engine"
 SEED = "penstock.in-process.seed"
@@ -108,7 +110,8 @@ class JobSettings:
     AUTOMATIC; `state_backend` is "lmdb", "rocksdb" or "heap",
     `state_directory` where its local files go if not to Spark's scratch directory. `engine` is "spark", or "in-process"
     for tests, where `seed` makes the choices that a cluster leaves to chance. `two_phase` says which windows aggregate
-    in front of the exchange too: "on", "off", or "auto" for those where nothing can be told but the speed.
+    in front of the exchange too: "on", "off", or "auto" for those where nothing can be told but the speed. Without
+    `auto_generated_uids` every operator needs a uid, without `generic_types` every stream a declared type.
     """
 
     job_name: str = DEFAULT_JOB_NAME
@@ -141,6 +144,8 @@ class JobSettings:
     engine: str = "spark"
     seed: int | None = None
     two_phase: str = "auto"
+    auto_generated_uids: bool = True
+    generic_types: bool = True
 
     @property
     def batch_interval_ms(self) -> int | None:
@@ -205,6 +210,8 @@ class JobSettings:
             engine=values.read_or(ENGINE, engine, default="spark"),
             seed=values.read(SEED, _whole),
             two_phase=values.read_or(TWO_PHASE, two_phase_mode, default="auto"),
+            auto_generated_uids=values.read_or(AUTO_GENERATED_UIDS, boolean, default=True),
+            generic_types=values.read_or(GENERIC_TYPES, boolean, default=True),
         )
 
 

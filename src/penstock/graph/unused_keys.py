@@ -32,6 +32,7 @@ _NO_JAVA = "Penstock runs no Java operators; for jars that Spark needs set spark
 _OWN_DIRECTORY = "every job has a checkpoint directory of its own, which it uses as it is"
 _IN_THE_DIRECTORY = "checkpoints are always kept in the checkpoint directory"
 _NEVER_CLAIMED = "what a job started from is never changed or deleted"
+_OWN_ENCODING = "values are encoded as their declared types say, and pickled where none is declared"
 _FALSE = ("false",)
 _CHECKPOINTING = "execution.checkpointing."
 
@@ -72,6 +73,14 @@ _WITHOUT_EFFECT: dict[str, tuple[tuple[str, ...], str]] = {
     "execution.buffer-timeout": ((), "records travel in blocks, within one batch"),
     "pipeline.jars": ((), _NO_JAVA),
     "pipeline.classpaths": ((), _NO_JAVA),
+    "pipeline.auto-watermark-interval": ((), "watermarks follow records, not the clock"),
+    "pipeline.closure-cleaner-level": ((), "Python closures are never cleaned"),
+    "pipeline.force-avro": (_FALSE, _OWN_ENCODING),
+    "pipeline.force-kryo": (_FALSE, _OWN_ENCODING),
+    "metrics.latency.": (("0",), "records travel in blocks and carry no markers"),
+    "task.cancellation.": ((), _SPARK_RUNS_IT),
+    "python.execution-mode": (("process",), "Python functions always run in worker processes of Spark"),
+    "python.fn-execution.": ((), "records travel in blocks; penstock.batch.* says how much a batch takes"),
     "taskmanager.": ((), _SPARK_RUNS_IT),
     "jobmanager.": ((), _SPARK_RUNS_IT),
     "slotmanager.": ((), _SPARK_RUNS_IT),
@@ -99,6 +108,7 @@ _PRESENT_NAMES = (
     *(keys.CHECKPOINT_DIRECTORY, keys.CHECKPOINT_INTERVAL, keys.MIN_PAUSE, keys.RETENTION, keys.RETAINED),
     *(keys.CHECKPOINT_MODE, keys.SAVEPOINT_DIRECTORY, keys.RECOVERY_PATH, keys.IGNORE_UNCLAIMED_STATE),
     *(keys.STATE_BACKEND, keys.STATE_DIRECTORY, keys.PYTHON_FILES, keys.PYTHON_EXECUTABLE, keys.RESTART_STRATEGY),
+    *(keys.AUTO_GENERATED_UIDS, keys.GENERIC_TYPES),
     *(keys.WATERMARK_EVERY_RECORDS, keys.SPARK_MASTER, keys.OBJECT_REUSE),
 )
 _WITH_EFFECT = {
@@ -116,6 +126,18 @@ def warn_of_unused(told: Mapping[str, Any]) -> None:
             warnings.warn(text, stacklevel=_frames_of_ours())
 
 
+def keys_of_nobody(told: Mapping[str, Any]) -> list[str]:
+    """Keys that only the program itself can read: neither Penstock nor Spark knows them, nor do they warn."""
+    return [
+        key
+        for key in sorted(told)
+        if key not in _WITH_EFFECT
+        and not key.startswith(("spark.", "penstock."))
+        and _complaint(key, told[key]) is None
+        and _entry_of(key) is None
+    ]
+
+
 def _frames_of_ours() -> int:
     """How far up the first caller is that is not Penstock: an environment may be made with keys, or be given some."""
     frame, count = sys._getframe(1), 1
@@ -130,9 +152,9 @@ def _complaint(key: str, value: Any) -> str | None:
         as_is, reason = entry
         is_so_anyway = str(value).strip().lower() in as_is
         return None if is_so_anyway else f"configuration key {key!r} has no effect: {reason}."
-    if not key.startswith(_FAMILIES):
-        return None  # a key of the program's own
     close = difflib.get_close_matches(key, _WITH_EFFECT, n=1, cutoff=0.85)
+    if not close and not key.startswith(_FAMILIES):
+        return None  # a key of the program's own
     hint = f"; did you mean {close[0]!r}?" if close else "."
     return f"configuration key {key!r} has no effect: Penstock does not know it{hint}"
 

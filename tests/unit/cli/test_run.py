@@ -220,3 +220,28 @@ def test_a_detached_program_goes_on_and_leaves_nothing_when_killed(
     told = call("--detached", "--log", str(tmp_path / "log"), path, "fail")
     assert (told.exit_code, told.stdout) == (4, "")
     assert told.stderr.startswith("args ['fail']\nthe program ended (4) without a job to watch; its output: ")
+
+
+def test_a_key_that_nobody_knows_is_told_of(tmp_path: Path) -> None:
+    path = script(tmp_path, PROGRAM)
+    told = call("-D", "my.own=1", "-D", "spark.ui.enabled=false", "-D", "pipeline.name=x", path)
+    assert told.exit_code == 0, told.output
+    assert (
+        told.stderr
+        == "penstock: -D my.own: neither Penstock nor Spark knows this key; only the program itself can read it\n"
+    )
+
+
+@pytest.mark.parametrize("key", ["paralelism.default", "parallelism.defaul", "piepline.name", "spak.master"])
+def test_a_misspelt_key_is_told_of_with_the_right_one(tmp_path: Path, key: str) -> None:
+    with pytest.warns(UserWarning, match=f"{key}.* has no effect: .* did you mean"):
+        assert call("-D", f"{key}=1", script(tmp_path, PROGRAM)).exit_code == 0
+
+
+@pytest.mark.parametrize("words", [("-D", "penstock.engine=in-process"), ("-Dpenstock.engine=in-process",)])
+def test_a_setting_behind_the_program_is_told_of(tmp_path: Path, words: tuple[str, ...]) -> None:
+    told = call(script(tmp_path, PROGRAM), *words, "-D", "--else")
+    assert told.exit_code == 0
+    assert told.stderr == (
+        "penstock: -D penstock.engine=in-process stands behind the program, so it is an argument of it; put it before\n"
+    )

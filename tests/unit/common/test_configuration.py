@@ -89,6 +89,7 @@ def test_wrong_execution_settings_are_refused(setter: str, value: Any, message: 
         getattr(ExecutionConfig(), setter)(value)
 
 
+@pytest.mark.filterwarnings("ignore:.* has no effect")
 def test_execution_settings() -> None:
     config = ExecutionConfig().set_parallelism(3).set_global_job_parameters({"a": 1}).disable_generic_types()
     assert config.get_parallelism() == 3 and config.has_generic_types_disabled()

@@ -182,6 +182,7 @@ def test_a_side_output_is_an_edge_with_its_tag(numbers: DataStream) -> None:
     assert (keyed_edge.tag, keyed_edge.partitioning.exchange) == ("late", Exchange.KEYED)
 
 
+@pytest.mark.filterwarnings("ignore:.* has no effect")
 def test_settings_reach_the_node(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
     stream = numbers.map(str).name("texts").uid("texts-1").set_parallelism(3).set_max_parallelism(64)
     stream = stream.set_description("numbers as texts").start_new_chain().set_buffer_timeout(10)

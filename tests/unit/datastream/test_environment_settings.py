@@ -303,6 +303,7 @@ def test_what_was_not_set(env: StreamExecutionEnvironment) -> None:
     assert not env.is_chaining_of_operators_with_different_max_parallelism_enabled()
 
 
+@pytest.mark.filterwarnings("ignore:.* has no effect")
 def test_settings_that_are_only_kept(env: StreamExecutionEnvironment) -> None:
     env.set_buffer_timeout(5).set_default_savepoint_directory("/savepoints").enable_changelog_state_backend(True)
     env.register_slot_sharing_group(SlotSharingGroup.builder("big").build())

@@ -250,6 +250,7 @@ def test_asking_for_what_is_so_anyway_does_not_warn() -> None:
     assert config.set_force_unaligned_checkpoints(False).is_fail_on_checkpointing_errors()
 
 
+@pytest.mark.filterwarnings("ignore:.* has no effect")
 def test_backends_and_groups_are_data() -> None:
     backend = EmbeddedRocksDBStateBackend()
     backend.set_db_storage_paths("/a", "/b")

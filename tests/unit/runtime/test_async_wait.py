@@ -317,7 +317,7 @@ def test_a_pause_before_a_retry_ends_with_the_time_limit() -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        ((1, 2), "The result of AsyncFunction should be of list type, not tuple: .* class 'Giving'"),
+        (5, "The result of AsyncFunction should be of list type, not int: .* class 'Giving'"),
         ("ab", "should be of list type, not str"),
         (None, "The result of AsyncFunction cannot be none"),
     ],
@@ -331,7 +331,7 @@ def test_a_result_is_a_list(result: Any, message: str, strategy: AsyncRetryStrat
 
 def test_a_list_may_have_any_length() -> None:
     with OperatorHarness(operator(Giving(), ORDERED)) as harness:
-        assert fed(harness, [], [1], [None, (2, 3)]) == [1, None, (2, 3)]
+        assert fed(harness, [], [1], [None, (2, 3)], (4, 5)) == [1, None, (2, 3), 4, 5]
 
 
 def test_the_function_is_closed_when_its_calls_have_ended() -> None:

@@ -140,6 +140,8 @@ class AsyncWaitOperator(StreamOperator):
     def _checked(self, results: Any) -> list[Any]:
         if isinstance(results, list):
             return self._own_all(results)
+        if isinstance(results, tuple):  # which PyFlink takes too, whatever its message says
+            return self._own_all(list(results))
         where = f"check the methods 'async_invoke' and 'timeout' of class {type(self.function).__name__!r}"
         if results is None:
             raise RuntimeError(f"The result of AsyncFunction cannot be none: {where}.")
