@@ -74,8 +74,8 @@ class NodeHandle:
         node = self._node("slot_sharing_group")
         is_group = isinstance(slot_sharing_group, SlotSharingGroup)
         name = slot_sharing_group.get_name() if is_group else slot_sharing_group  # type: ignore[union-attr]
-        warn_of_no_effect("slot_sharing_group", SPARK_PLACES)
         self.environment.slot_sharing_groups[node.id] = non_empty_text("slot_sharing_group", name)
+        warn_of_no_effect("slot_sharing_group", SPARK_PLACES)
         return self
 
 
