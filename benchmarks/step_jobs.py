@@ -10,7 +10,7 @@ from benchmarks.workloads import Build, RunningCount, discard
 from penstock.common import Time, Types, WatermarkStrategy
 from penstock.datastream import DataStream, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.connectors.data_gen import DataGeneratorSource
-from penstock.datastream.state import MapStateDescriptor
+from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import TumblingEventTimeWindows
 
 RATE = 10_000
@@ -36,6 +36,22 @@ class MapAndTimer(KeyedProcessFunction):
         yield ctx.get_current_key(), sum(self.counts.values())
 
 
+class RunningRecord(KeyedProcessFunction):
+    """Counts in a dict, which is state and result."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Get the state."""
+        self.record = runtime_context.get_state(ValueStateDescriptor("record", Types.PICKLED_BYTE_ARRAY()))
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterable[Any]:
+        """Count."""
+        record = self.record.value() or {"key": value["key"], "count": 0, "last": 0}
+        record["count"] += 1
+        record["last"] = value["time"]
+        self.record.update(record)
+        yield record
+
+
 def _records(environment: StreamExecutionEnvironment, count: int, keys: int) -> DataStream:
     # A linear congruence and a shift are as good as random here, and cost less than a random number.
     source = DataGeneratorSource(
@@ -57,6 +73,16 @@ def _count(keys: int) -> Build:
     return build
 
 
+def _dicts(environment: StreamExecutionEnvironment, count: int) -> None:
+    stream = _records(environment, count, 2_000).map(lambda value: {"key": value[0], "time": value[1], "size": 1.5})
+    discard(stream.filter(lambda value: value["size"] > 1).map(lambda value: value))
+
+
+def _count_in_dicts(environment: StreamExecutionEnvironment, count: int) -> None:
+    stream = _records(environment, count, 2_000).map(lambda value: {"key": value[0], "time": value[1], "size": 1.5})
+    discard(stream.key_by(lambda value: value["key"]).process(RunningRecord()))
+
+
 def _timers(environment: StreamExecutionEnvironment, count: int) -> None:
     discard(_records(environment, count, 2_000).key_by(lambda value: value[0]).process(MapAndTimer()))
 
@@ -70,6 +96,8 @@ JOBS: dict[str, Build] = {
     "map_filter": _map_filter,
     "count_2k": _count(2_000),
     "count_200k": _count(200_000),
+    "dicts": _dicts,
+    "count_in_dicts": _count_in_dicts,
     "timers": _timers,
     "tumbling": _tumbling,
 }

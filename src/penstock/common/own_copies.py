@@ -54,15 +54,18 @@ def own_copy(value: Any) -> Any:
     if kind in ATOMS:
         return value
     if kind is dict:
-        if are_atoms(map(type, value.values())):
-            return value.copy()
-    elif kind is tuple:
-        if are_atoms(map(type, value)):
-            return value
-    elif kind is list:
-        if are_atoms(map(type, value)):
-            return value.copy()
-    elif kind is Row:
+        for item in value.values():
+            if item.__class__ not in ATOMS:
+                return _copied(value, {})
+        return value.copy()
+    if kind is tuple:
+        for item in value:
+            if item.__class__ not in ATOMS:
+                return _copied(value, {})
+        return value
+    if kind is list:
+        return value.copy() if are_atoms(map(type, value)) else _copied(value, {})
+    if kind is Row:
         values = [*value]
         if are_atoms(map(type, values)):
             return value.with_values(values)

@@ -10,7 +10,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.common.own_copies import own_copies
+from penstock.common.own_copies import itself, own_copies
+from penstock.common.sealed_functions import is_sealed
 from penstock.connectors.source import Chunk, SplitSource
 from penstock.errors import ConfigurationError
 
@@ -123,14 +124,15 @@ class DataGenerator(SplitSource):
         """Make the records of the range."""
         function = self.function
         random_of = RecordRandom(self.seed).move_to
+        # Copied where they can change, for the function may give one object for several numbers.
+        own_all = itself if is_sealed(function) else own_copies
         for low in range(start, stop, _CHUNK):
             high = min(low + _CHUNK, stop)
             numbers = range(split + low * split_count, split + high * split_count, split_count)
-            # Copied where they can change: the function may give one object for several numbers.
             if self.takes_random:
-                yield own_copies([function(n, random_of(n)) for n in numbers]), None
+                yield own_all([function(n, random_of(n)) for n in numbers]), None
             else:
-                yield own_copies([function(n) for n in numbers]), None
+                yield own_all([function(n) for n in numbers]), None
 
 
 def _share(total: int, split: int, split_count: int) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import GeneratorType
 from typing import Any
 
-from penstock.common.own_copies import ATOMS, are_atoms, own_copy
+from penstock.common.own_copies import ATOMS, own_copy
 from penstock.datastream.output_tag import OutputTag
 from penstock.runtime.output import Output
 
@@ -50,14 +50,20 @@ class Collector:
 
     def take(self, results: Iterable[Any]) -> None:
         """Emit everything a function returned or yields; `(OutputTag, value)` goes to that side output."""
-        values, timestamps, timestamp = self._values, self._timestamps, self.timestamp
+        add, stamp, own, timestamp = self._values.append, self._timestamps.append, self._own, self.timestamp
         for result in results:
             kind = result.__class__
-            if kind in ATOMS or (kind is tuple and are_atoms(map(type, result))):
-                values.append(result)
-                timestamps.append(timestamp)
+            if kind is tuple:
+                for item in result:
+                    if item.__class__ not in ATOMS:
+                        self._take_tuple(result)
+                        break
+                else:
+                    add(result)
+                    stamp(timestamp)
             else:
-                self._take_other(result)
+                add(result if kind in ATOMS else own(result))
+                stamp(timestamp)
 
     def take_each(
         self,
@@ -70,7 +76,7 @@ class Collector:
 
         The same as `take` for each of them: the hottest loop of all is spared a few calls.
         """
-        add, stamp = self._values.append, self._timestamps.append
+        add, stamp, own = self._values.append, self._timestamps.append, self._own
         for value, timestamp, _ in records:
             self.timestamp = timestamp
             results = process(value, ctx)
@@ -78,15 +84,21 @@ class Collector:
                 continue
             for result in results if type(results) in _PLAIN_RESULTS else checked_results(results, method):
                 kind = result.__class__
-                if kind in ATOMS or (kind is tuple and are_atoms(map(type, result))):
-                    add(result)
-                    stamp(timestamp)
+                if kind is tuple:
+                    for item in result:
+                        if item.__class__ not in ATOMS:
+                            self._take_tuple(result)
+                            break
+                    else:
+                        add(result)
+                        stamp(timestamp)
                 else:
-                    self._take_other(result)
+                    add(result if kind in ATOMS else own(result))
+                    stamp(timestamp)
 
-    def _take_other(self, result: Any) -> None:
-        """Emit what is for a side output, or can be changed."""
-        if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+    def _take_tuple(self, result: tuple[Any, ...]) -> None:
+        """Emit a tuple that is for a side output, or holds what can be changed."""
+        if len(result) == 2 and isinstance(result[0], OutputTag):
             self.side(*result)
         else:
             self._values.append(self._own(result))

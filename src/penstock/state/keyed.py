@@ -40,6 +40,7 @@ from penstock.state.value_states import (
     KeyedReducingState,
     KeyedValueState,
     SingleObjectState,
+    UncopiedValueState,
 )
 from penstock.state.written import WrittenSchemas
 
@@ -49,6 +50,8 @@ _META = b"\x00"
 _KEYED = b"\x01"
 _MANY_MISSED = 8  # one key in so many that had to be looked up alone is worth looking them up together
 _HEAD_BYTES = 9  # up to the key: row type, operator, group, state id
+UNCHANGEABLE = frozenset({"BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "BIG_INT", "FLOAT", "DOUBLE", "STRING"})
+"""Types of state whose values need no copy."""
 STATE_KINDS = ("value", "list", "map", "reducing", "aggregating")
 """Kinds of state, in the order of the numbers that stand for them on disk."""
 
@@ -459,6 +462,8 @@ class KeyedStateBackend:
                 raise StateError(f"State {name!r} has a time-to-live, but there is no clock: give the backend one.")
             self._sweeps[name] = Sweep(life)
             made, parts = EXPIRING[cls.kind], (life, self._clock, *parts)
+        elif cls is KeyedValueState and (self.own is itself or parts[2].schema["type"] in UNCHANGEABLE):
+            made = UncopiedValueState
         fits = fits_of(descriptor, cls.kind)
         state: S = (typed_state_class(made) if fits else made)(*parts)
         vars(state).update(fits)

@@ -133,6 +133,26 @@ class KeyedValueState(SingleObjectState):
         self._changed.add(slot)
 
 
+class UncopiedValueState(KeyedValueState):
+    """Keyed `ValueState` of values that cannot change, or that are shared: the same without a look at each of them."""
+
+    def value(self) -> Any:
+        """Return the value of the current key, or None."""
+        try:
+            return self._objects[self._backend.slot]
+        except KeyError:
+            return self._load(self._backend.slot)
+
+    def update(self, value: Any) -> None:
+        """Set the value of the current key; None clears it."""
+        slot = self._backend.slot
+        if slot not in self._objects:
+            self._backend.check_key(self.name)
+            self._backend.cached += 1
+        self._objects[slot] = value
+        self._changed.add(slot)
+
+
 class KeyedReducingState(SingleObjectState):
     """Keyed `ReducingState`."""
 

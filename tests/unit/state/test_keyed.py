@@ -106,8 +106,7 @@ def act(states: Operator, model: Model, name: str, argument: Any) -> None:
     elif name == "mutate":
         held = states.value.value()
         if held is not None:
-            held.append(argument)
-            model.value = [*model.value, argument]
+            held.append(argument)  # without an update it does not count
     elif name == "add":
         states.list.add([argument])
         model.list.append([argument])
@@ -124,7 +123,6 @@ def act(states: Operator, model: Model, name: str, argument: Any) -> None:
         held = states.map.get(argument)
         if held is not None:
             held.append(0)
-            model.map[argument] = [*model.map[argument], 0]
     elif name == "remove":
         del states.map[argument]
         model.map.pop(argument, None)
@@ -139,9 +137,6 @@ def act(states: Operator, model: Model, name: str, argument: Any) -> None:
         model.mean.append(argument)
     elif name == "read list":
         for item in states.list:
-            if isinstance(item, list):
-                item.append("seen")
-        for item in model.list:
             if isinstance(item, list):
                 item.append("seen")
     elif name == "read map":

@@ -20,7 +20,7 @@ class CoMapOperator(MapOperator):
 
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Map a block of the second stream."""
-        self._map_each(self.function.map2, values, timestamps, keys)
+        self._map_each(self.function.map2, values, timestamps, keys, keeps_nothing=self.context.shares_objects)
 
 
 class CoFlatMapOperator(FlatMapOperator):

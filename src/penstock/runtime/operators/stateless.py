@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import compress, repeat
 from typing import Any
 
-from penstock.common.own_copies import ATOMS, are_atoms, cannot_change
+from penstock.common.own_copies import ATOMS, cannot_change
+from penstock.common.sealed_functions import is_sealed
 from penstock.runtime.callables import Collector, checked_results, method_or_callable, with_collector
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
@@ -26,6 +27,7 @@ class _FunctionOperator(StreamOperator):
         self.open_function(self.function)
         self._call = method_or_callable(self.function, self.method)
         self._own = self.context.own
+        self._keeps_nothing = self.context.shares_objects or is_sealed(self._call)
 
     def close(self) -> None:
         """Close the user function."""
@@ -51,20 +53,24 @@ class MapOperator(_FunctionOperator):
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Map a block."""
-        self._map_each(self._call, values, timestamps, keys)
+        self._map_each(self._call, values, timestamps, keys, keeps_nothing=self._keeps_nothing)
 
     def _map_each(
-        self, call: Callable[[Any], Any], values: list[Any], timestamps: Timestamps, keys: list[Any] | None
+        self,
+        call: Callable[[Any], Any],
+        values: list[Any],
+        timestamps: Timestamps,
+        keys: list[Any] | None,
+        *,
+        keeps_nothing: bool,
     ) -> None:
         own, consumed = self._own, iter(values)
+        records = self.records(consumed, keys)
         try:
-            results = [
-                result
-                if (kind := (result := call(value)).__class__) in ATOMS
-                or (kind is tuple and are_atoms(map(type, result)))
-                else own(result)  # at once, for the function may change it when it is called again
-                for value in self.records(consumed, keys)
-            ]
+            if keeps_nothing:
+                results = [call(value) for value in records]
+            else:  # copied at once where it can change: the function may do so when it is called again
+                results = [result if (result := call(value)).__class__ in ATOMS else own(result) for value in records]
         except Exception as error:
             raise self.record_failure(error, values, consumed) from None
         self.output.emit(results, timestamps)
@@ -80,7 +86,7 @@ class FilterOperator(_FunctionOperator):
         call, own, consumed = self._call, self._own, iter(values)
         kept: list[Any] = []
         try:
-            if self.context.shares_objects or cannot_change(values):
+            if self._keeps_nothing or cannot_change(values):
                 chosen = [call(value) for value in self.records(consumed, keys)]
                 kept = list(compress(values, chosen))
             else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -314,13 +313,6 @@ def test_a_function_that_changes_its_arguments_changes_no_record_of_others(
     assert kept == records
 
 
-def test_a_function_known_to_change_nothing_gets_the_records_themselves(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, MapOperator(Keep()), LocalWindowAggregation(first, TEN, min, is_pure=True))
-    rig.process(["a", 1], at=5)
-    rig.watermark(9)
-    assert rig.take()[0][0][2] is rig.subtask.vertex.operators[0].operator.function.kept[0]
-
-
 def test_an_accumulator_that_has_left_is_not_touched_again(tmp_path: Path) -> None:
     rig = Rig(tmp_path, LocalWindowAggregation(first, TEN, Gather()))
     rig.process(("a", 1), ("a", 2), at=5)
@@ -374,9 +366,3 @@ def test_a_failure_names_the_operator_and_the_record(
         rig.process(*records, at=5)
     for text in texts:
         assert text in str(caught.value)
-
-
-def test_a_record_that_cannot_be_copied_is_named(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, MapOperator(lambda pair: [pair[0], threading.Lock()]), summing())
-    with pytest.raises(OperatorFailure, match=r"(?s)copying a record, which must be possible to pickle.*\['a', "):
-        rig.process(("a", 1), at=5)
