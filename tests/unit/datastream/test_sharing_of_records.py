@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from penstock.common import Row, Time, WatermarkStrategy
+from penstock.common.column_block import ColumnBlock
 from penstock.datastream import (
     AggregateFunction,
     DataStream,
@@ -16,6 +18,7 @@ from penstock.datastream import (
     MapFunction,
     OutputTag,
     ProcessFunction,
+    ProcessJoinFunction,
     ProcessWindowFunction,
     ReduceFunction,
     RuntimeContext,
@@ -29,6 +32,7 @@ from penstock.datastream.state import (
     ValueStateDescriptor,
 )
 from penstock.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
+from penstock.runtime.output import Output
 
 SIDE = OutputTag("side")
 NUMBERS = [1, 2, 3]
@@ -379,6 +383,48 @@ def test_elements_of_a_window_that_stays_are_not_changed_by_its_function(make: A
     found = results(windows.allowed_lateness(100_000).process(Spoil()))
     assert sorted(found)[-1] == (5000, [9])
     assert [1, 2, 3] in [numbers for _, numbers in found]
+
+
+class SpoilPair(ProcessJoinFunction):
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterator[Any]:
+        yield number(left), number(right)
+        plus(left, 1000)
+        plus(right, 1000)
+
+
+def test_an_interval_join_gives_each_pair_records_of_its_own(
+    environment: StreamExecutionEnvironment, make: Any
+) -> None:
+    left, right = timed(environment, make), timed(environment, make)
+    joined = left.interval_join(right).between(Time.seconds(-5), Time.seconds(5)).process(SpoilPair())
+    assert sorted(results(joined)) == [(a, b) for a in NUMBERS for b in NUMBERS]
+
+
+def test_a_window_join_gives_each_pair_records_of_its_own(environment: StreamExecutionEnvironment, make: Any) -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: value * 1000)
+    numbers = environment.from_collection(NUMBERS).assign_timestamps_and_watermarks(strategy)
+    left, right = (numbers.map(lambda n: plus(make(), n)) for _ in range(2))
+    joined = left.join(right).where(lambda record: 0).equal_to(lambda record: 0)
+    pairs = joined.window(TumblingEventTimeWindows.of(Time.seconds(60))).apply(
+        lambda first, second: (number(plus(first, 10)), number(plus(second, 10)))
+    )
+    assert sorted(results(pairs)) == [(a + 10, b + 10) for a in NUMBERS for b in NUMBERS]
+
+
+@pytest.mark.parametrize("form", ["dict", "row"])
+def test_columns_become_objects_of_their_own_for_each_reader(form: str) -> None:
+    block = ColumnBlock(pa.RecordBatch.from_pydict({"n": [1, 2, 3]}), form)
+    output, seen = Output(), [_Changer(), _Changer()]
+    for each in seen:
+        output.add_chained(None, each)  # type: ignore[arg-type]
+    output.emit(block, None)
+    assert [each.seen for each in seen] == [[2, 3, 4], [2, 3, 4]]
+    assert [number(record) for record in block.apart().values()] == NUMBERS
+
+
+class _Changer:
+    def receive(self, values: Any, timestamps: Any, keys: Any) -> None:
+        self.seen = [number(plus(record, 1)) for record in values.values()]
 
 
 def test_object_reuse_hands_the_object_itself_on() -> None:
