@@ -18,6 +18,7 @@ from penstock.connectors.durable_files import sync_local
 from penstock.errors import ConfigurationError
 
 _SEGMENT_MAX = 100
+_REMEMBERED_FOLDERS_MAX = 10_000  # a sink may have a folder for each of a million keys
 
 
 class Storage:
@@ -30,6 +31,7 @@ class Storage:
             raise ConfigurationError("The path of a file sink must not be empty.")
         self.location = absolute(text)
         self.file_system, self.base = _resolved(self.location)
+        self._synced_folders: set[str] = set()
 
     def open_output(self, path: str) -> Any:
         """Open a new file for writing, making its folder first."""
@@ -64,10 +66,13 @@ class Storage:
             sync_local(self._folders_of(paths))
 
     def _folders_of(self, paths: Iterable[str]) -> set[str]:
-        """The folders with the names of files, up to the base: any of them may be new."""
+        """The folders with the names of files, and those above them up to the base, where one may be new."""
         folders = {os.path.dirname(path) for path in paths}
+        if len(self._synced_folders) > _REMEMBERED_FOLDERS_MAX:
+            self._synced_folders.clear()
         for folder in list(folders):
-            while folder:
+            while folder and folder not in self._synced_folders:
+                self._synced_folders.add(folder)
                 folder = os.path.dirname(folder)
                 folders.add(folder)
         return set(map(self.full, folders))
