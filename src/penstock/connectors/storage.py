@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from pyarrow import fs as arrow_fs
 
-from penstock.connectors.durable_files import sync_local
+from penstock.common.durable_files import sync_local
 from penstock.errors import ConfigurationError
 
 _SEGMENT_MAX = 100

@@ -16,7 +16,7 @@ from pyarrow import fs
 
 import penstock
 from penstock.checkpoint.directory import absolute_uri, resolve
-from penstock.connectors.durable_files import sync_local
+from penstock.common.durable_files import sync_local
 from penstock.connectors.sink import Sink
 from penstock.errors import CheckpointError, ConfigurationError
 from penstock.graph.plan import JobPlan

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from penstock.connectors import durable_files, file_committer
+from penstock.common import durable_files
+from penstock.connectors import file_committer
 from penstock.connectors.file_committer import PublishFile
 from penstock.connectors.file_sink import STAGING
 from penstock.connectors.rolling import RollingPolicy
