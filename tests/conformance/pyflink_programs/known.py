@@ -1,0 +1,38 @@
+"""Programs whose result differs from PyFlink's on purpose, each with words of its line in docs/differences.md."""
+
+from __future__ import annotations
+
+_NONE = "None is an element like any other"
+_NO_TIME = "An element without a time has the timestamp None"
+_TAKEN = "More is taken than PyFlink takes"
+_NOT_RIGHT = "Where PyFlink 2.3 is not right"
+_AS_PUT = "State is what was put into it"
+
+KNOWN: dict[str, str] = {
+    "streams/map_to_none": _NONE,
+    "streams/flat_map_none": _NONE,
+    "streams/process_without_time": _NO_TIME,
+    "watermarks/without_assigner": _NO_TIME,
+    "watermarks/without_time": _NO_TIME,
+    "keyed/sum_text": "`sum` is of numbers",
+    "side_outputs/unread": _NOT_RIGHT,
+    "timers/register_in_timer": _NOT_RIGHT,
+    "triggers/tumbling_continuous_event_time": _NOT_RIGHT,
+    "triggers/session_continuous_event_time": _NOT_RIGHT,
+    "triggers/tumbling_continuous_stepwise": _NOT_RIGHT,
+    "connected/co_map_none": "CoMapFunction emits None",
+    "types_and_rows/float": "FLOAT at collect",
+    "types_and_rows/bytes": "PRIMITIVE_ARRAY(BYTE) is `bytes`",
+    "types_and_rows/char": _TAKEN,
+    "types_and_rows/none_string": _TAKEN,
+    "types_and_rows/none_int": _TAKEN,
+    "types_and_rows/big_int": _TAKEN,
+    "types_and_rows/time": _TAKEN,
+    "types_and_rows/timestamp": _TAKEN,
+    "types_and_rows/row_of_tuple": _TAKEN,
+    "types_and_rows/instant": _TAKEN,
+    "state/value_update_none": _AS_PUT,
+    "state/changed_before_update": _AS_PUT,
+    "state/changed_without_update": _AS_PUT,
+    "state/map_put_all": "`put_all` takes a dict",
+}
