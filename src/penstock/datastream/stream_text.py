@@ -5,8 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from penstock.datastream.node_handle import NAME_PREFIX
-from penstock.graph.nodes import Node
+from penstock.graph.nodes import NAME_PREFIX, Node
 
 if TYPE_CHECKING:
     from penstock.datastream.data_stream import DataStream

@@ -256,12 +256,13 @@ class SparkJob:
         with self._ending:
             if self.ended.done():
                 return
-            self.savepoints.close(_nothing_to_save(self.settings.job_name, error))
             try:
                 self._tidy(is_well=error is None)
             except Exception as untidy:
                 _log.warning("job %r left files behind: %s", self.settings.job_name, untidy)
             self._tell_end(error)
+            # After the end is told: who hears that there is no savepoint may look at what became of the job.
+            self.savepoints.close(_nothing_to_save(self.settings.job_name, error))
 
     def _tidy(self, *, is_well: bool) -> None:
         with suppress(OSError):  # storage that is gone is no reason for the end not to be told
