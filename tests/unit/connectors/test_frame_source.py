@@ -140,7 +140,7 @@ def test_declared_schema_is_used_as_it_is():
     declared = Types.ROW_NAMED(["id"], [Types.INT()])
     [load] = loads_of(FileSource.csv("/in", schema=declared, header=True, delimiter=";"))
     assert load["schema"] == "`id` INT"
-    assert load["options"] == {"header": "true", "sep": ";", "recursiveFileLookup": "true"}
+    assert load["options"] == {"header": "true", "sep": ";", "escape": '"', "recursiveFileLookup": "true"}
     [load] = loads_of(FileSource.json("/in", schema="id BIGINT"))
     assert (load["schema"], load["format"]) == ("id BIGINT", "json")
 
@@ -186,7 +186,7 @@ def test_csv_schema_gives_columns_and_layout():
     schema = schema.set_allow_comments().disable_quote_char().build()
     [load] = loads_of(FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), "/a").build())
     assert load["schema"] == "`id` INT, `ok` BOOLEAN" and len(schema) == 2
-    layout = {"header": "true", "comment": "#", "quote": ""}
+    layout = {"header": "true", "comment": "#", "quote": "", "escape": '"'}
     assert load["options"] == {**layout, "recursiveFileLookup": "true"}
 
 
