@@ -126,8 +126,11 @@ class FileCommitter(Committer):
             self._storage.sync(mark)
 
     def _has_begun(self, files: list[PublishFile]) -> bool:
-        """Whether there is such a note, or what it was kept in was cleared at the end of the input."""
-        if not files:
+        """Whether there is such a note, or what it was kept in was cleared at the end of the input.
+
+        Versions that did not note sizes left no such note either.
+        """
+        if not files or files[0].size < 0:
             return True
         mark = _mark_of(files)
         if not self._storage.exists(mark):

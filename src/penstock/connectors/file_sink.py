@@ -52,6 +52,10 @@ class FileSinkState:
         """Whether there is something that must not be lost."""
         return bool(self.parts or self.waiting)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is empty: the bytes of a sink that compacts nothing are those that they were."""
+        return self.__dict__ if self.waiting else {"parts": self.parts, "learned": self.learned}
+
     def staged(self) -> set[str]:
         """The paths of all chunks."""
         files = [part.chunks for part in self.parts] + [file for each in self.waiting for file in each.files]

@@ -176,6 +176,8 @@ def test_what_an_older_version_staged_is_published(base: Path) -> None:
     older.__dict__.update({name: getattr(committables[0], name) for name in ("staged", "final", "merged")})
     job.sink.create_committer().commit_again([older])
     assert len(published(base)) == 1
+    job.sink.create_committer().commit_again([older])  # it left no note that it had begun
+    assert len(published(base)) == 1
 
 
 @pytest.mark.parametrize("buckets", [1, 20])
