@@ -91,5 +91,5 @@ def _vertices_of(level: int | None, plan: JobPlan) -> list[Vertex]:
 
 def scratch_directory(session: SparkSession) -> str:
     """Where Spark's workers on this machine keep what they need while they run."""
-    jvm: Any = session.sparkContext._jvm
-    return str(jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager().localDirs()[0].getPath())
+    java: Any = session.sparkContext._jsc
+    return str(java.sc().env().blockManager().diskBlockManager().localDirs()[0].getPath())
