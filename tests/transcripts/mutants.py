@@ -367,7 +367,7 @@ class EvictsAfterwards(WindowOperator, Mutant):
 class PanesGoTooEarly(WindowOperator, Mutant):
     """Forgets a pane one window too early."""
 
-    seen_by = "sliding windows of an aggregation are the same"
+    seen_by = "sliding windows of an aggregation that does not mind the order are the same, kept as panes"
     replaces = WindowOperator
 
     def open(self) -> None:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.checkpoint import Seal
@@ -18,6 +18,7 @@ from penstock.common.completable_future import CompletableFuture
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_failure import JobFailure
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.common.operator_metrics import OperatorMetrics
@@ -37,7 +38,10 @@ _PAUSE_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class LiveProgress:
-    """Where a job is: last batch, records read in all and per second, event time and how far it lags."""
+    """Where a job is: last batch, records read in all and per second, event time and how far it lags.
+
+    `last_failure` is what went wrong last, if anything did, and `restarts` how often the job was started again.
+    """
 
     batch: int = -1
     records: int = 0
@@ -45,6 +49,8 @@ class LiveProgress:
     watermark: int | None = None
     lag_ms: int | None = None
     pace: None = None
+    restarts: int = 0
+    last_failure: JobFailure | None = None
 
 
 class LiveJob(InProcessJob):
@@ -162,8 +168,12 @@ class LiveJobClient(JobClient):
         return OperatorMetrics.of({uid: dict(figures) for uid, figures in list(self.job.totals.items())}, names)
 
     def progress(self) -> LiveProgress:
-        """Batch, records, rate, watermark and lag."""
-        return self.job.progress
+        """Batch, records, rate, watermark and lag; restarts and the last failure."""
+        return replace(self.job.progress, restarts=self.job.restarts, last_failure=self.job.last_failure)
+
+    def last_failure(self) -> JobFailure | None:
+        """What went wrong last, also if the job was restarted after it."""
+        return self.job.last_failure
 
     def restarts(self) -> int:
         """How often the job was restarted."""

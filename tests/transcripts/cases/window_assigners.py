@@ -27,7 +27,7 @@ from penstock.datastream.window import (
 )
 from penstock.testing import Clock, Cut, Element, Idle
 from penstock.testing.transcripts import NO_WATERMARK, End, Left, On, Step, Transcript
-from tests.transcripts.cases.window_pipelines import LATE, Gather, Show, ShowResult, Windowed, joined
+from tests.transcripts.cases.window_pipelines import LATE, Gather, GatherSorted, Show, ShowResult, Windowed, joined
 
 FOREVER = MAX_WATERMARK
 
@@ -180,6 +180,17 @@ _SLIDING = [
             Step(Watermark(9), Element("aw", 11), out=[("a[0,10)xyz", 9)]),
             Step(Watermark(14), out=[("a[5,15)yzw", 14)]),
             Step(Element("av", 15), End(), out=[("a[10,20)wv", 19), ("a[15,25)v", 24)]),
+        ],
+    ),
+    Transcript(
+        "sliding windows of an aggregation that does not mind the order are the same, kept as panes",
+        Windowed(SlidingEventTimeWindows.of(10, 5), "aggregate", (GatherSorted(), ShowResult())),
+        [
+            Step(Element("ax", 3), Cut(), Element("ay", 7), Element("az", 8)),
+            Step(Watermark(4), out=[("a[-5,5)x", 4)]),
+            Step(Watermark(9), Element("aw", 11), out=[("a[0,10)xyz", 9)]),
+            Step(Watermark(14), out=[("a[5,15)wyz", 14)]),
+            Step(Element("av", 15), End(), out=[("a[10,20)vw", 19), ("a[15,25)v", 24)]),
         ],
     ),
     Transcript(

@@ -192,9 +192,9 @@ TRANSCRIPTS = [
         co_group(Lists(), GlobalWindows.create(), every_ten),
         [
             Step(left(1, 1), Cut(), left(5, 2)),
-            Step(Input(1, right(20, 3)), out=[(([1, 5], [20]), MAX_WATERMARK)]),
+            Step(Input(1, right(20, 3)), out=[(([1, 5], [20]), 3)]),
             Step(left(25, 4)),
-            Step(Input(1, right(31, 5)), out=[(([25], [31]), MAX_WATERMARK)]),
+            Step(Input(1, right(31, 5)), out=[(([25], [31]), 5)]),
         ],
         inputs=2,
         stepwise_only="the trigger compares elements in the order they come in",

@@ -86,7 +86,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def build(checkpoint: Path) -> StreamExecutionEnvironment:
-    configuration = Configuration().set_string("penstock.engine", "in-process")
+    configuration = Configuration.from_dict({"penstock.engine": "in-process", "penstock.in-process.seed": "1"})
     environment = StreamExecutionEnvironment.get_execution_environment(configuration)
     environment.set_parallelism(1)
     environment.set_restart_strategy(RestartStrategies.fixed_delay_restart(5, 10))

@@ -145,7 +145,7 @@ def test_without_links_a_taken_name_is_found_out(tmp_path: Path, monkeypatch: py
 
 def numbers_to_files(folder: Path, mark: str) -> Any:
     """A job that writes ten numbers, each with the mark of its driver, a few in each batch."""
-    keys = {"penstock.engine": "in-process", "penstock.batch.max-records": "3"}
+    keys = {"penstock.engine": "in-process", "penstock.in-process.seed": "1", "penstock.batch.max-records": "3"}
     environment = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(keys))
     environment.set_parallelism(1)
     environment.get_checkpoint_config().set_checkpoint_storage_dir(str(folder / "ck"))
