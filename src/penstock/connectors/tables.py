@@ -25,10 +25,10 @@ def rows_of_table(method: str, given: Any) -> tuple[list[Any], TypeInformation] 
     if table is None:
         return None
     _check_names(method, table.schema.names)
-    table = pa.table([_in_python(column) for column in table.columns], names=table.schema.names)
     try:
+        table = pa.table([_in_python(column) for column in table.columns], names=table.schema.names)
         row_type = from_arrow(table.schema)
-    except TypeError as error:
+    except (TypeError, pa.ArrowInvalid) as error:  # of Arrow: nanoseconds that Python's datetime would lose
         raise GraphError(f"{method}: {error}.") from None
     columns = [column.to_pylist() for column in table.columns]
     return Row.of_all(tuple(table.schema.names), zip(*columns, strict=True)), row_type
@@ -83,7 +83,7 @@ def _in_python(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return column.cast(pa.timestamp(_MICROS, kind.tz), safe=False)
+        return column.cast(pa.timestamp(_MICROS, kind.tz))
     return column
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
-from penstock.datastream.commutativity import Order
+from penstock.datastream.commutativity import Order, order_of
 from penstock.datastream.data_stream import DataStream, add_operator
 from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.functions import AggregateFunction, Function
@@ -90,14 +90,17 @@ def _by_configuration(stream: DataStream, spec: WindowSpec) -> bool:
 
 
 def _is_safe_unasked(combine: Any) -> bool:
-    """Flink demands that a reduce function is associative; `merge` of an AggregateFunction is often left unwritten.
+    """Whether nobody can tell the difference: Penstock's own functions, and reduce functions that are marked.
 
-    A function with an `open` of its own may ask for keyed state, which there is only behind the exchange.
+    Flink demands that a reduce function is associative, but never finds out: `lambda a, b: (a[0], a[1] + 1)` counts
+    there, and would miscount here. `merge` of an AggregateFunction is often left unwritten. A function with an `open`
+    of its own may ask for keyed state, which there is only behind the exchange.
     """
-    if isinstance(combine, FieldAggregation):
+    if isinstance(combine, _PURE):
         return True
     has_open = getattr(type(combine), "open", Function.open) is not Function.open
-    return not isinstance(combine, AggregateFunction) and not has_open
+    is_marked = order_of(combine) is Order.NONE
+    return is_marked and not isinstance(combine, AggregateFunction) and not has_open
 
 
 def _can_chain(stream: DataStream) -> bool:

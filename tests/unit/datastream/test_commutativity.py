@@ -8,6 +8,7 @@ from typing import Any
 import cloudpickle
 import pytest
 
+from penstock.common import WatermarkStrategy
 from penstock.datastream import (
     AggregateFunction,
     DataStream,
@@ -84,7 +85,8 @@ def test_anything_else_is_refused(wrong: Any) -> None:
         (lambda k: k.window(SLIDING).sum(1), True),
         (lambda k: k.window(SLIDING).min_by(1), False),
         (lambda k: k.window(CumulativeEventTimeWindows.of(10, 5)).reduce(lambda a, b: b), False),
-        (lambda k: k.window(TumblingEventTimeWindows.of(10)).reduce(lambda a, b: b), True),
+        (lambda k: k.window(TumblingEventTimeWindows.of(10)).reduce(lambda a, b: b), False),
+        (lambda k: k.window(TumblingEventTimeWindows.of(10)).two_phase().reduce(lambda a, b: b), True),
         (lambda k: k.window(SLIDING).aggregate_fields(count()), True),
     ],
 )
@@ -93,6 +95,15 @@ def test_overlapping_windows_are_aggregated_in_parts_where_order_does_not_matter
     node = node_of(build(env.from_collection([("a", 1)]).key_by(lambda pair: pair[0])))
     sender = env.graph.nodes[node.inputs[0].source_id]
     assert isinstance(sender.operator, LocalWindowAggregation) is expected
+
+
+def test_a_reduce_function_that_only_counts_is_right_without_a_word_and_with_several_senders() -> None:
+    env = StreamExecutionEnvironment.in_process()
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda pair, _: pair[1])
+    stamped = env.from_collection([("a", 1)] * 6).assign_timestamps_and_watermarks(strategy)
+    spread = stamped.rebalance().map(lambda pair: pair).set_parallelism(3)
+    counted = spread.key_by(lambda pair: pair[0]).window(TumblingEventTimeWindows.of(10))
+    assert list(counted.reduce(lambda a, b: (a[0], a[1] + 1)).execute_and_collect()) == [("a", 6)]
 
 
 def test_asked_for_on_overlapping_windows_it_needs_to_be_said() -> None:

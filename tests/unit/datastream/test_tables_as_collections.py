@@ -86,3 +86,11 @@ def test_a_frame_of_spark_is_told_where_it_belongs() -> None:
 
     with pytest.raises(GraphError, match="from_spark"):
         StreamExecutionEnvironment.in_process().from_collection(DataFrame())  # type: ignore[arg-type]
+
+
+def test_nanoseconds_that_would_be_lost_are_refused() -> None:
+    env = StreamExecutionEnvironment.in_process()
+    exact = pd.DataFrame({"at": pd.to_datetime([1_000], unit="ns")})
+    assert [row.at.microsecond for row in env.from_collection(exact).execute_and_collect()] == [1]
+    with pytest.raises(GraphError, match=r"from_collection: .*would lose data: 1001"):
+        env.from_collection(pd.DataFrame({"at": pd.to_datetime([1_001], unit="ns")}))

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.common import Configuration, Duration, Time
 from penstock.common.typeinfo import Types
-from penstock.datastream import OutputTag, StreamExecutionEnvironment
+from penstock.datastream import OutputTag, StreamExecutionEnvironment, commutative
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
 from penstock.datastream.data_stream import DataStream, KeyedStream
 from penstock.datastream.functions import (
@@ -308,7 +308,7 @@ def test_reduce_aggregates_in_front_of_the_exchange_unasked(keyed: KeyedStream) 
 
 
 def test_windows_of_a_whole_stream_aggregate_in_front_too(pairs: DataStream) -> None:
-    result = pairs.map(lambda pair: pair).set_parallelism(3).window_all(MINUTE).reduce(max)
+    result = pairs.map(lambda pair: pair).set_parallelism(3).window_all(MINUTE).reduce(commutative(max))
     local = local_of(result)
     assert local is not None
     assert (local.parallelism, local.is_single, local.operator.is_pure) == (3, False, False)
@@ -317,8 +317,11 @@ def test_windows_of_a_whole_stream_aggregate_in_front_too(pairs: DataStream) -> 
 
 
 AUTOMATIC: list[tuple[Callable[[KeyedStream], DataStream], bool]] = [
-    (lambda k: k.window(MINUTE).reduce(max), True),
-    (lambda k: k.window(MINUTE).reduce(Larger(), Process()), True),
+    (lambda k: k.window(MINUTE).reduce(max), False),
+    (lambda k: k.window(MINUTE).reduce(commutative(max)), True),
+    (lambda k: k.window(MINUTE).reduce(commutative(Larger()), Process()), True),
+    (lambda k: k.window(MINUTE).max_by(1), True),
+    (lambda k: k.window(MINUTE).two_phase().reduce(max), True),
     (lambda k: k.window(SlidingEventTimeWindows.of(10, 5)).max(1), True),
     (lambda k: k.window(MINUTE).trigger(EventTimeTrigger.create()).max(1), True),
     (lambda k: k.window(MINUTE).reduce(LargerWithOpen()), False),
