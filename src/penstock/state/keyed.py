@@ -462,10 +462,11 @@ class KeyedStateBackend:
                 raise StateError(f"State {name!r} has a time-to-live, but there is no clock: give the backend one.")
             self._sweeps[name] = Sweep(life)
             made, parts = EXPIRING[cls.kind], (life, self._clock, *parts)
-        elif cls is KeyedValueState and (self.own is itself or parts[2].schema["type"] in UNCHANGEABLE):
+        type_name = next(iter(serializers.values())).schema["type"]
+        if made is KeyedValueState and (self.own is itself or type_name in UNCHANGEABLE):
             made = UncopiedValueState
         fits = fits_of(descriptor, cls.kind)
-        state: S = (typed_state_class(made) if fits else made)(*parts)
+        state: S = (typed_state_class(made, str(type_name)) if fits else made)(*parts)
         vars(state).update(fits)
         return state
 

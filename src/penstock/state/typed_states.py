@@ -12,7 +12,7 @@ from typing import Any
 from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
 from penstock.state.serializers.fitting import Fit, fit_for
-from penstock.state.value_states import KeyedReducingState, KeyedValueState
+from penstock.state.value_states import KeyedReducingState, KeyedValueState, UncopiedValueState
 
 __all__ = ["fits_of", "typed_state_class"]
 
@@ -23,6 +23,34 @@ class _TypedValue(KeyedValueState):
     def update(self, value: Any) -> None:
         """Set the value of the current key; None clears it."""
         self.hold(self.fit(value))
+
+
+class _TypedWhole(_TypedValue):
+    """Whole numbers that fit, which nearly all do, are kept at once: counters are the hottest states of all."""
+
+    low: int
+    high: int
+
+    def update(self, value: Any) -> None:
+        """Set the value of the current key; None clears it."""
+        if value.__class__ is not int or not self.low <= value <= self.high:
+            value = self.fit(value)
+        slot = self._backend.slot
+        if slot not in self._objects:
+            self._backend.check_key(self.name)
+            self._backend.cached += 1
+        self._objects[slot] = value
+        self._changed.add(slot)
+
+
+class _TypedPlain(_TypedValue):
+    """Values of the very class that the type has in Python are kept at once."""
+
+    plain: type
+
+    def update(self, value: Any) -> None:
+        """Set the value of the current key; None clears it."""
+        self.hold(value if value.__class__ is self.plain else self.fit(value))
 
 
 class _TypedResult(KeyedReducingState):
@@ -96,7 +124,19 @@ def fits_of(descriptor: Any, kind: str) -> dict[str, Fit | None]:
     return fits if any(fits.values()) else {}
 
 
+_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
+_PLAIN: dict[str, type] = {"STRING": str, "DOUBLE": float, "BOOLEAN": bool, "BIG_INT": int}
+
+
 @cache
-def typed_state_class(state_class: Any) -> type:
-    """Return a class of state with checks of the type in front."""
-    return type(f"Typed{state_class.__name__}", (_IN_FRONT[state_class.kind], state_class), {})
+def typed_state_class(state_class: Any, type_name: Any = None) -> type:
+    """Return a class of state with checks of the type in front; `type_name` is that of its values, if it has one."""
+    front: type = _IN_FRONT[state_class.kind]
+    members: dict[str, Any] = {}
+    if state_class is UncopiedValueState:
+        if type_name in _BITS:
+            half = 1 << (_BITS[type_name] - 1)
+            front, members = _TypedWhole, {"low": -half, "high": half - 1}
+        elif type_name in _PLAIN:
+            front, members = _TypedPlain, {"plain": _PLAIN[type_name]}
+    return type(f"Typed{state_class.__name__}", (front, state_class), members)
