@@ -115,9 +115,8 @@ class ExecutionConfig:
         return self._task_cancellation_timeout
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Kept with a warning: Spark ends tasks."""
+        """Give up a job that was asked to end after this many milliseconds without progress; 0 for never."""
         self._task_cancellation_timeout = _not_negative("task cancellation timeout", timeout)
-        warn_of_no_effect("set_task_cancellation_timeout", _SPARK_CANCELS)
         return self
 
     def enable_force_kryo(self) -> ExecutionConfig:

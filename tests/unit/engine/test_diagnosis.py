@@ -113,7 +113,12 @@ def test_a_dead_worker_is_told_with_its_operators_and_how_it_ended(
     assert isinstance(told, WorkerDiedError)
     # Stage 12 is the second of its job, so level 1; subtask 1 is none of the narrow operator's.
     assert str(told).startswith("a Python worker died in 'one' (subtask 1), 4 times in a row.")
-    (tmp_path / "penstock-worker-deaths").write_text(f"{time.time() - 900} 1\n" + f"{time.time()} -9\n" * 3)
+    monkeypatch.setattr(diagnosis, "java_pid", lambda context: 77)
+    (tmp_path / "blockmgr-1").mkdir()
+    (tmp_path / "blockmgr-1" / "penstock-worker-deaths-78").write_text(f"{time.time()} 5\n")
+    (tmp_path / "blockmgr-1" / "penstock-worker-deaths-77").write_text(
+        f"{time.time() - 900} 1\n" + f"{time.time()} -9\n" * 3
+    )
     assert "was killed by signal 9 (SIGKILL, as the system" in str(found(RuntimeError(DEAD)))
     assert "a Python worker" in str(found(RuntimeError("x: Python worker exited unexpectedly (crashed)")))
 
@@ -182,8 +187,9 @@ def test_under_spark_submit_java_cannot_be_started_again(dead_session: Any, monk
 FORKING = """
 import os, signal, sys, time
 from penstock.engine.spark.worker_deaths import note_deaths, codes_of_deaths
-folder = sys.argv[1]
-note_deaths(folder)
+scratch = sys.argv[1]
+os.mkdir(os.path.join(scratch, "blockmgr-1"))
+note_deaths(os.path.join(scratch, "blockmgr-1"))
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 start, go = os.pipe()
 for how in (lambda: os._exit(3), lambda: os.kill(os.getpid(), 9), lambda: os._exit(0)):
@@ -192,12 +198,12 @@ for how in (lambda: os._exit(3), lambda: os.kill(os.getpid(), 9), lambda: os._ex
         how()
 os.write(go, b"xxx")
 give_up = time.time() + 20
-while len(codes_of_deaths(folder)) < 2 and time.time() < give_up:
+while len(codes_of_deaths(scratch, os.getppid())) < 2 and time.time() < give_up:
     time.sleep(0.01)
 """
 
 
 def test_the_daemon_notes_how_its_workers_died(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FORKING, str(tmp_path)], check=True, env={**os.environ})
-    assert sorted(codes_of_deaths(str(tmp_path))) == [-9, 3]
-    assert codes_of_deaths(str(tmp_path / "nothing")) == []
+    assert sorted(codes_of_deaths(str(tmp_path), os.getpid())) == [-9, 3]
+    assert codes_of_deaths(str(tmp_path), 1) == codes_of_deaths(str(tmp_path / "nothing"), os.getpid()) == []

@@ -161,6 +161,13 @@ def test_the_limit_is_flinks_setting(key: dict[str, str], limit: int) -> None:
     assert JobSettings.from_configuration(key).cancellation_timeout_ms == limit
 
 
+def test_the_limit_can_be_set_by_call_without_a_warning() -> None:
+    environment = StreamExecutionEnvironment.get_execution_environment()
+    environment.get_config().set_task_cancellation_timeout(7_000)
+    assert environment._settings("job").cancellation_timeout_ms == 7_000
+    StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict({"task.cancellation.timeout": "7 s"}))
+
+
 class FailsTwice(MapFunction):
     times = 0
 

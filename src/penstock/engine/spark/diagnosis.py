@@ -5,6 +5,7 @@ From Python they look alike: a call to Java that failed, with a text of many pag
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from contextlib import suppress
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from penstock.common.disk_space import is_full_disk, space_text
 from penstock.engine.spark.failures import error_text
-from penstock.engine.spark.java_process import exit_text, lost_spark
+from penstock.engine.spark.java_process import exit_text, java_pid, lost_spark
 from penstock.engine.spark.worker_deaths import codes_of_deaths
 from penstock.errors import PenstockError, StorageFullError, WorkerDiedError
 from penstock.graph.plan import JobPlan, Vertex
@@ -65,7 +66,7 @@ def _dead_worker(text: str, session: SparkSession, plan: JobPlan, run_id: str) -
             where = f" in {' or '.join(map(repr, names))}" + (f" (subtask {subtask})" if vertices[0].level else "")
     codes: list[int] = []
     with suppress(Exception):
-        codes = codes_of_deaths(scratch_directory(session))
+        codes = codes_of_deaths(scratch_directory(session), java_pid(session.sparkContext))
     how = "died" if not codes else exit_text(Counter(codes).most_common(1)[0][0])
     return WorkerDiedError(
         f"a Python worker {how}{where}{times}. A function may have ended the process (os._exit, a signal, a crash of "
@@ -91,5 +92,5 @@ def _vertices_of(level: int | None, plan: JobPlan) -> list[Vertex]:
 
 def scratch_directory(session: SparkSession) -> str:
     """Where Spark's workers on this machine keep what they need while they run."""
-    java: Any = session.sparkContext._jsc
-    return str(java.sc().env().blockManager().diskBlockManager().localDirs()[0].getPath())
+    # Spark makes a folder there for itself, and PySpark one in that.
+    return os.path.dirname(os.path.dirname(str(session.sparkContext._temp_dir)))

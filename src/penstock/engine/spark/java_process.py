@@ -64,6 +64,12 @@ def java_end(context: SparkContext, *, patience_seconds: float = 0.0) -> str | N
     return None
 
 
+def java_pid(context: SparkContext) -> int:
+    """Number of the Java process: one that we started, or the one that started us, under spark-submit."""
+    process: subprocess.Popen[bytes] | None = getattr(context._gateway, "proc", None)
+    return os.getppid() if process is None else process.pid
+
+
 def lost_spark(session: SparkSession, error: BaseException) -> SparkLostError | None:
     """What to say if an error came because the Java process or the session is gone; None if both are there."""
     context = session.sparkContext
