@@ -55,11 +55,6 @@ MISSING: dict[str, set[str]] = {
         f"{FILES}:FileSourceBuilder.set_split_assigner",
         f"{FILES}:FileSplitAssignerProvider",
     },
-    "to come with cached results": {
-        f"{STREAMS}:CachedDataStream",
-        f"{STREAMS}:DataStream.cache",
-        f"{STREAMS}:KeyedStream.cache",
-    },
     "no JVM object behind it": {
         f"{DATASTREAM}.utils",
         f"{FILES}:FileSink.get_transformer",

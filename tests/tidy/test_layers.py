@@ -59,7 +59,7 @@ LAYERS: dict[str, set[str]] = {
     "checkpoint": FOUNDATION | CONTRACTS | PLAN | {"state", "runtime"},
     # Reads what a checkpoint holds by the plan that made it, and makes the first version of another plan.
     "savepoint": FOUNDATION | CONTRACTS | VOCABULARY | PLAN | {"state", "runtime", "checkpoint", "scratch"},
-    "datastream": CORE,
+    "datastream": CORE | {"scratch"},
     "cep": CORE,
     "table": CORE | {"cep"},
     # Reads and writes savepoints without a job; the tasks are the engine's.

@@ -64,6 +64,10 @@ class JobClient(ABC):
     def wait(self, timeout: float | None = None) -> JobExecutionResult:
         """Wait for the end of the job and return its result; raises what made it fail."""
 
+    def was_drained(self) -> bool:
+        """Whether sources were ended before all was read, by `stop` or with a savepoint."""
+        return False
+
     def last_failure(self) -> JobFailure | None:
         """Return what went wrong last, also if the job was restarted after it; None if nothing did."""
         return None

@@ -56,6 +56,7 @@ from penstock.runtime import operators
 
 if TYPE_CHECKING:
     from penstock.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+    from penstock.datastream.cached_data_stream import CachedDataStream
     from penstock.datastream.connected_streams import ConnectedStreams
     from penstock.datastream.joined_streams import CoGroupedStreams, JoinedStreams
     from penstock.datastream.keyed_stream import KeyedStream
@@ -68,6 +69,7 @@ __all__ = [
     "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
+    "CachedDataStream",
     "CloseableIterator",
     "ConnectedStreams",
     "DataStream",
@@ -82,6 +84,7 @@ _ELSEWHERE = {
     "AllWindowedStream": "penstock.datastream.windowed_stream",
     "BroadcastConnectedStream": "penstock.datastream.broadcast_stream",
     "BroadcastStream": "penstock.datastream.broadcast_stream",
+    "CachedDataStream": "penstock.datastream.cached_data_stream",
     "ConnectedStreams": "penstock.datastream.connected_streams",
     "KeyedStream": "penstock.datastream.keyed_stream",
     "WindowedStream": "penstock.datastream.windowed_stream",
@@ -303,6 +306,12 @@ class DataStream(NodeHandle):
         # Streams of different types make one whose type is not known.
         is_one_type = all(stream.output_type == self.output_type for stream in streams)
         return self._only_edges(tuple(edges), "union", self.output_type if is_one_type else None)
+
+    def cache(self) -> CachedDataStream:
+        """Keep the elements of a bounded stream: the first job that computes them does so for later ones too."""
+        from penstock.datastream.cached_data_stream import CachedDataStream
+
+        return CachedDataStream(self)
 
     # ---- several streams ----
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
@@ -147,6 +147,10 @@ class KeyedStream(DataStream):
     def max_by(self, position_to_max_by: Field = 0) -> DataStream:
         """Element with the largest field so far, the first one if there are several."""
         return self._aggregate(RollingExtremeBy(check_field("max_by", position_to_max_by), largest=True))
+
+    def cache(self) -> NoReturn:
+        """Refused, as in Flink."""
+        raise GraphError("cache: not possible for a keyed stream; call cache() before key_by(), or on what follows.")
 
     def _dealt(self, made_by: str, partitioning: Partitioning) -> DataStream:
         raise GraphError(

@@ -37,6 +37,7 @@ from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.data_stream import DataStream
 from penstock.datastream.execution_mode import RuntimeExecutionMode
 from penstock.datastream.given_sources import frame_factory, given_values, unusable_source, with_sources_on_engine
+from penstock.datastream.result_cache import ResultCache
 from penstock.datastream.slot_sharing_group import SlotSharingGroup
 from penstock.datastream.state_backend import (
     CustomStateBackend,
@@ -71,6 +72,7 @@ class StreamExecutionEnvironment:
     def __init__(self, configuration: Configuration | None = None) -> None:
         """Start an empty program; programs call `get_execution_environment`."""
         self.graph = LogicalGraph()
+        self.results = ResultCache()
         self.slot_sharing_groups: dict[int, str] = {}
         self._configuration = Configuration()
         self._config = ExecutionConfig()
@@ -428,13 +430,13 @@ class StreamExecutionEnvironment:
         """Describe, as text, the job that `execute` would run."""
         from penstock.graph import compile_plan
 
-        return compile_plan(self._pending_graph(), self._settings(None)).explain()
+        return compile_plan(self._planned_graph(), self._settings(None)).explain()
 
     def get_execution_plan(self) -> str:
         """Describe the job that `execute` would run as JSON, in the form that Flink's plan visualizer reads."""
         from penstock.graph.flink_plan import plan_json
 
-        return plan_json(self._pending_graph(), self._settings(None))
+        return plan_json(self._planned_graph(), self._settings(None))
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run the job and wait for its end; raises JobFailedError if it fails for good."""
@@ -444,7 +446,14 @@ class StreamExecutionEnvironment:
         """Start the job and return a handle to it."""
         if job_name is not None:
             non_empty_text("execute", job_name)
-        client = self._submit(self._pending_graph(), self._settings(job_name))
+        settings = self._settings(job_name)
+        graph, folders = self.results.with_sinks(self.results.with_records(self._pending_graph()), settings)
+        try:
+            client = self._submit(graph, settings)
+        except BaseException:
+            self.results.remove_unused()
+            raise
+        self.results.await_records(graph, folders, client)
         self._executed_up_to = max(self.graph.nodes)
         return client
 
@@ -461,7 +470,8 @@ class StreamExecutionEnvironment:
         return submit(graph, settings)
 
     def close(self) -> None:
-        """Forget the program; jobs that were started go on."""
+        """Forget the program and the records of cached streams; jobs that were started go on."""
+        self.results.clear()
         self.graph = LogicalGraph()
         self.slot_sharing_groups.clear()
         self._executed_up_to = 0
@@ -501,6 +511,10 @@ class StreamExecutionEnvironment:
                 reached.add(node_id)
                 wanted.extend(edge.source_id for edge in nodes[node_id].inputs)
         return replace(self.graph, nodes={node_id: node for node_id, node in nodes.items() if node_id in reached})
+
+    def _planned_graph(self) -> LogicalGraph:
+        """The graph of the next job, as it would run."""
+        return self.results.with_sinks(self.results.with_records(self._pending_graph()))[0]
 
     def _settings(self, job_name: str | None) -> JobSettings:
         settings = JobSettings.from_configuration(

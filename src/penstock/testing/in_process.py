@@ -90,6 +90,10 @@ class InProcessJobClient(JobClient):
         except PenstockError as error:
             return CompletableFuture.failed(error)
 
+    def was_drained(self) -> bool:
+        """Whether sources were ended before all was read."""
+        return self.job.wish.is_draining
+
     def last_failure(self) -> JobFailure | None:
         """What went wrong last, also if the job was restarted after it."""
         return self.job.last_failure

@@ -183,6 +183,10 @@ class LiveJobClient(JobClient):
         """The plan that runs."""
         return self.job.plan.explain()
 
+    def was_drained(self) -> bool:
+        """Whether sources were ended before all was read."""
+        return self.job.wish.is_draining
+
     def collected(self, collect_id: str) -> Iterator[Any]:
         """The records of a collecting sink as they become final; ends with the job and raises its failure."""
         waiting = self.job.collected[collect_id]

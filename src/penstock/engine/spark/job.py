@@ -137,6 +137,7 @@ class SparkJob:
         self._started = time.monotonic()
         self._cancel = threading.Event()
         self._drain = threading.Event()
+        self.was_drained = False
         self._ending = threading.RLock()
         self._unstoppable: JobFailedError | None = None
         self._run_id = ""
@@ -359,6 +360,7 @@ class SparkJob:
                 return
             if self._is_stopping() and not control.state.is_draining:
                 control.drain()
+                self.was_drained = True
             if self.savepoints.serve(committer):
                 return
             for uid in frame_ends.newly_ended(query):
@@ -470,6 +472,10 @@ class SparkJobClient(JobClient):
     def explain(self) -> str:
         """The plan that runs."""
         return self._job.plan.explain()
+
+    def was_drained(self) -> bool:
+        """Whether sources were ended before all was read."""
+        return self._job.was_drained
 
     def collected(self, collect_id: str) -> Iterator[Any]:
         """The records of a collecting sink as they become final; ends with the job and raises its failure."""

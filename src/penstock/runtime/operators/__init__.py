@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.runtime.operators.async_wait import AsyncWaitOperator
 from penstock.runtime.operators.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
+from penstock.runtime.operators.cache import CacheOperator
 from penstock.runtime.operators.co_functions import (
     CoFlatMapOperator,
     CoMapOperator,
@@ -32,6 +33,7 @@ from penstock.runtime.operators.window.local import LocalWindowAggregation
 __all__ = [
     "AsyncWaitOperator",
     "BroadcastProcessOperator",
+    "CacheOperator",
     "CoFlatMapOperator",
     "CoMapOperator",
     "CoProcessOperator",
