@@ -27,6 +27,7 @@ from penstock.datastream import (
     ProcessWindowFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
+    commutative,
 )
 from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
 from penstock.datastream.state import (
@@ -203,7 +204,7 @@ def build(environment: StreamExecutionEnvironment, output: Path) -> StreamExecut
 
 def _windows(keyed: Any) -> list[DataStream]:
     period = Duration.of_millis(PERIOD_MS)
-    tumbling = keyed.window(TumblingEventTimeWindows.of(period)).reduce(_larger).uid("tumbling")
+    tumbling = keyed.window(TumblingEventTimeWindows.of(period)).reduce(commutative(_larger)).uid("tumbling")
     sliding = keyed.window(SlidingEventTimeWindows.of(period, Duration.of_millis(PERIOD_MS // 3)))
     sessions = keyed.window(EventTimeSessionWindows.with_gap(Duration.of_millis(45)))
     return [

@@ -339,7 +339,7 @@ class InProcessJob:
             except InjectedCrash:
                 self._start_process()
             except OperatorFailure as failure:
-                delay_ms = self._policy.next_delay_ms(self.clock())
+                delay_ms = self._policy.next_delay_ms(self.clock()) if self.may_restart() else None
                 text = f"{failure.text}\njob {self.settings.job_name!r} failed"
                 self.last_failure = JobFailure(text, self.restarts, self.clock(), delay_ms)
                 if delay_ms is None:
@@ -349,6 +349,10 @@ class InProcessJob:
                 self.restarts += 1
                 self._close_functions()
                 self._start_process()
+
+    def may_restart(self) -> bool:
+        """Whether the job may be started again after a failure, if its strategy says so too."""
+        return True
 
     def drain(self) -> None:
         """End all sources where they are; the next batch is the last."""

@@ -9,10 +9,13 @@ from penstock.testing.clock import ManualClock
 
 
 class LiveClock(ManualClock):
-    """Processing time of this machine; letting time pass means waiting, until somebody is called off."""
+    """Processing time of this machine; letting time pass means waiting, unless the job is to end."""
 
     def __init__(self) -> None:
         self.called_off = threading.Event()
+        """Set when the job is cancelled."""
+        self.in_a_hurry = threading.Event()
+        """Set when the job is cancelled or to end by itself: then nothing is waited for any more."""
 
     def __call__(self) -> int:
         """The time."""
@@ -20,7 +23,7 @@ class LiveClock(ManualClock):
 
     def advance(self, by_ms: int) -> None:
         """Wait."""
-        self.called_off.wait(by_ms / 1000)
+        self.in_a_hurry.wait(by_ms / 1000)
 
     def set(self, now_ms: int) -> None:
         """Time passes by itself."""

@@ -58,6 +58,7 @@ class LiveJob(InProcessJob):
 
     def __init__(self, graph: LogicalGraph, settings: JobSettings) -> None:
         self.live_clock = LiveClock()
+        self._began_in_a_hurry = False
         backend = settings.state_backend if settings.state_backend in BACKENDS else DEFAULT_BACKEND
         super().__init__(graph, settings, InProcessOptions(clock=self.live_clock, state=backend))
         self.progress = LiveProgress()
@@ -66,6 +67,19 @@ class LiveJob(InProcessJob):
 
     def step(self, kind: str, what: object = "") -> None:
         """Nothing dies here, and a job that does not end must not keep a trace."""
+
+    def may_restart(self) -> bool:
+        """A job that is to end is tried once more, so that it can end in good order; a cancelled one is not."""
+        return not self.live_clock.called_off.is_set() and not self._began_in_a_hurry
+
+    def _try_batch(self) -> bool:
+        self._began_in_a_hurry = self.live_clock.in_a_hurry.is_set()
+        return super()._try_batch()
+
+    def drain(self) -> None:
+        """End all sources where they are, without waiting for anything before that."""
+        super().drain()
+        self.live_clock.in_a_hurry.set()
 
     def refuse_endless(self) -> None:
         """A job may run for ever: it can be stopped."""
@@ -124,6 +138,7 @@ class LiveJobClient(JobClient):
     def cancel(self) -> CompletableFuture[None]:
         """Stop the job where it is; done when it has stopped. Its checkpoint stays as it is."""
         self.job.live_clock.called_off.set()
+        self.job.live_clock.in_a_hurry.set()
         return self._stopped()
 
     def stop(self, drain: bool = True) -> CompletableFuture[None]:

@@ -20,9 +20,17 @@ from penstock.engine.spark.progress import describe
 from penstock.engine.spark.restarts import Restarts
 from penstock.engine.spark.savepoints import SavepointDesk, SavepointRequest
 from penstock.engine.spark.statistics import JobStatistics, Progress
-from penstock.errors import CheckpointError, JobFailedError, SparkLostError, StorageFullError, TakenOverError
+from penstock.errors import (
+    CheckpointError,
+    JobCancelledError,
+    JobFailedError,
+    SparkLostError,
+    StorageFullError,
+    TakenOverError,
+)
 from penstock.graph import JobSettings
 from penstock.runtime.failure import OperatorFailure
+from tests.spark.waiting import wait_until
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "job.py", line 3, in f\nZeroDivisionError: boom'
 PLACE = "in operator 'Map' (uid 'm', subtask 0), on a record"
@@ -198,3 +206,27 @@ def test_in_process_the_last_failure_of_a_failed_job_is_known() -> None:
     with pytest.raises(JobFailedError):
         client.wait()
     assert client.last_failure().restart_in_ms is None
+
+
+def failing_for_ever() -> Any:
+    configuration = Configuration().set_string("penstock.engine", "in-process")
+    environment = StreamExecutionEnvironment.get_execution_environment(configuration)
+    environment.set_restart_strategy(RestartStrategies.fixed_delay_restart(1_000_000, 3_600_000))
+    environment.from_collection([1]).map(lambda value: 1 // 0).print()
+    client: Any = environment.execute_async("small")
+    wait_until(lambda: client.last_failure() is not None, "a failure")
+    return client
+
+
+def test_in_process_a_job_that_waits_for_its_restart_can_be_cancelled() -> None:
+    client = failing_for_ever()
+    client.cancel().result(60)
+    with pytest.raises(JobCancelledError):
+        client.wait(60)
+
+
+def test_in_process_a_job_that_waits_for_its_restart_can_be_stopped_and_says_why_it_failed() -> None:
+    client = failing_for_ever()
+    with pytest.raises(JobFailedError, match="ZeroDivisionError"):
+        client.stop().result(60)
+    assert client.restarts() == 1
