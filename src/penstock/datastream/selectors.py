@@ -167,5 +167,5 @@ class KeyAndValue:
     key_selector: Callable[[Any], Any]
 
     def __call__(self, record: Any) -> Row:
-        """Return Row(key, record)."""
-        return Row(self.key_selector(record), record)
+        """Return Row(f0=key, f1=record)."""
+        return Row(f0=self.key_selector(record), f1=record)

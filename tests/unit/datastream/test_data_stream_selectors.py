@@ -135,4 +135,4 @@ def test_a_class_in_place_of_an_instance_is_refused() -> None:
 
 
 def test_key_with_value() -> None:
-    assert KeyAndValue(make_key_selector(0))(("a", 1)) == Row("a", ("a", 1))
+    assert KeyAndValue(make_key_selector(0))(("a", 1)) == Row(f0="a", f1=("a", 1))
