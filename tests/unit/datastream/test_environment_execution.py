@@ -322,7 +322,7 @@ def test_a_keyed_stream_is_collected_with_its_keys(env: StreamExecutionEnvironme
     env.from_collection([1]).key_by(lambda value: -value).execute_and_collect()
     (job,) = engine.jobs
     assert job.names() == ["Source: Collection Source", "Key and Value", "Sink: Collect"]
-    assert job.graph.nodes[2].operator.function(4) == Row(-4, 4)
+    assert job.graph.nodes[2].operator.function(4) == Row(f0=-4, f1=4)
 
 
 def test_a_collecting_job_that_cannot_start_leaves_nothing_behind(
