@@ -40,7 +40,7 @@ def test_the_block_runs(
 
 def test_there_is_a_block_on_every_page_that_shows_code() -> None:
     shown = {path.stem for path in PAGES if "```python" in path.read_text()}
-    assert shown == {"async", "index", "state", "time", "ends", "running", "state_processor"}
+    assert shown == {"async", "cluster", "index", "metrics", "state", "time", "ends", "running", "state_processor"}
     assert shown == {path.stem for path in PAGES if BLOCK.search(path.read_text())}
 
 

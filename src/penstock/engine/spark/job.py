@@ -33,7 +33,7 @@ from penstock.engine.spark.driver_sinks import DriverSinks
 from penstock.engine.spark.failures import failure_text
 from penstock.engine.spark.frame_ends import FrameEnds
 from penstock.engine.spark.interrupts import plain_interrupts
-from penstock.engine.spark.local_stores import LocalStores
+from penstock.engine.spark.local_stores import HEAP_BACKEND, LocalStores
 from penstock.engine.spark.patience import Patience
 from penstock.engine.spark.progress import ProgressDisplay
 from penstock.engine.spark.restarts import Restarts
@@ -132,7 +132,8 @@ class SparkJob:
         if own is not None:
             shipped = self._ship(self._task_settings(0, time.time_ns() // 1_000_000), None)
             check_declared(own, plan, declared_on_workers(self._session, shipped, plan))
-        self._stores = LocalStores(self._session, settings.state_directory, self.job_id)
+        has_stores = settings.state_backend != HEAP_BACKEND
+        self._stores = LocalStores(self._session, settings.state_directory if has_stores else None, self.job_id)
         self.savepoints = SavepointDesk(self._session, plan, directory, self.job_id, settings.savepoint_directory)
         self._started = time.monotonic()
         self._cancel = threading.Event()

@@ -18,6 +18,9 @@ from penstock.engine.spark.session_config import is_here
 from penstock.engine.spark.worker_orders import run_on_workers
 from penstock.scratch import clear_abandoned, hold, make_private, release
 
+HEAP_BACKEND = "heap"
+"""The state backend that has no files."""
+
 _log = logging.getLogger(__name__)
 
 

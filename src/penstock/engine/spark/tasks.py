@@ -11,7 +11,7 @@ from pyspark import TaskContext
 
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.connectors.frame_source import FrameSource, batch_to_block
-from penstock.engine.spark.local_stores import local_folder
+from penstock.engine.spark.local_stores import HEAP_BACKEND, local_folder
 from penstock.engine.spark.rows_arrow import from_batch, in_batches
 from penstock.engine.spark.shipping import ShippedPlan, clock_of, forget, subtask_of
 from penstock.engine.spark.worker_garbage import keep_collections_short
@@ -27,8 +27,6 @@ from penstock.state.versions import SubtaskState
 Batches = Iterator[pa.RecordBatch]
 Here = dict[int, tuple[str, int]]
 """Vertices of a level: id -> uid and parallelism."""
-_HEAP = "heap"
-"""The state backend that has no files."""
 
 
 class SparkHost:
@@ -74,7 +72,7 @@ class SparkHost:
     def _local_path(self, subtask: Subtask) -> str:
         name = f"{subtask.vertex.id}-{subtask.subtask}.{self._plan.state_backend}"
         folder = local_folder(self._plan.state_directory, self._plan.settings.job_id)
-        if self._plan.state_backend != _HEAP:
+        if self._plan.state_backend != HEAP_BACKEND:
             make_private(folder)
         return os.path.join(folder, name)
 
