@@ -166,13 +166,13 @@ CHANGEABLE = [
 ]
 
 
-@pytest.mark.parametrize("value", UNCHANGEABLE, ids=repr)
+@pytest.mark.parametrize("value", UNCHANGEABLE, ids=lambda value: type(value).__name__)
 def test_what_cannot_change_is_not_copied(value: Any) -> None:
     assert own_copy(value) is value
     assert own_copy((value, value)) == (value, value)
 
 
-@pytest.mark.parametrize("value", CHANGEABLE, ids=lambda value: f"{type(value).__name__} {value!r:.20}")
+@pytest.mark.parametrize("value", CHANGEABLE, ids=lambda value: type(value).__name__)
 def test_what_can_change_is_copied_with_all_it_holds(value: Any) -> None:
     made = own_copy(value)
     assert made == value and type(made) is type(value) and made is not value
