@@ -274,7 +274,7 @@ def test_a_sink_on_a_keyed_stream_reads_plain_values_by_key(numbers: DataStream)
 
 def test_a_keyed_stream_is_collected_as_key_and_value(numbers: DataStream) -> None:
     collected = numbers.key_by(lambda value: -value)._to_collect()
-    assert node_of(collected).operator.function(5) == Row(-5, 5)
+    assert node_of(collected).operator.function(5) == Row(f0=-5, f1=5)
     assert numbers._to_collect() is numbers
 
 
