@@ -148,7 +148,7 @@ def test_collect_of_a_keyed_stream_shows_key_and_value(new_environment: NewEnvir
     environment = new_environment(2)
     keyed = environment.from_collection([1, 2, 3]).key_by(lambda value: value % 2)
     found = list(keyed.execute_and_collect())
-    assert sorted(found, key=lambda row: row[1]) == [Row(1, 1), Row(0, 2), Row(1, 3)]
+    assert sorted(found, key=lambda row: row[1]) == [Row(f0=1, f1=1), Row(f0=0, f1=2), Row(f0=1, f1=3)]
 
 
 class Appending(SinkFunction):
