@@ -1,6 +1,6 @@
 # Every target sets up what it needs; the first run takes a few minutes, later ones start at once.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark fmt lint types check kill versions clean
+.PHONY: help demo test test-fast test-spark coverage wheel-check fmt lint types check kill versions clean
 .PHONY: bench bench-quick bench-verify bench-parts bench-growth bench-page
 .DELETE_ON_ERROR:
 
@@ -10,8 +10,8 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 # Layers, sizes and documents are checked by `make check`.
 FAST := -m "not spark and not slow and not soak" --ignore tests/tidy -n logical
-# A session of Spark for each of two processes; a file's tests share what they set up.
-REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile
+# A session of Spark for each of two processes; a file's tests share what they set up. The order is that of tests/conftest.py.
+REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder
 SOURCES := src tests $(wildcard examples benchmarks)
 INSTALLED := .venv/.installed
 JAVA := .venv/.java
@@ -37,6 +37,12 @@ test-fast: $(INSTALLED) ## run the quick tests, which need no Spark
 test-spark: $(JAVA) ## run the tests that need Spark, and slow ones
 	$(PYTEST) $(REST) $(ARGS)
 
+coverage: $(INSTALLED) ## run the quick tests and fail where they cover less of the package than the floor
+	$(PYTEST) $(FAST) --cov --cov-report=term $(ARGS)
+
+wheel-check: $(JAVA) ## build the wheel, install it in an empty environment, run README's program from it
+	$(BIN)/python scripts/wheel_check
+
 fmt: $(INSTALLED) ## format the code and sort its imports
 	$(BIN)/ruff check --quiet --select I --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
@@ -47,6 +53,7 @@ lint: $(INSTALLED) ## check style and format
 
 types: $(INSTALLED) ## check types
 	$(BIN)/mypy
+	$(BIN)/python -m pyright --pythonpath $(BIN)/python
 
 check: lint types ## check style, types, layers, sizes and documents (no test run)
 	$(PYTEST) tests/tidy $(ARGS)
@@ -78,7 +85,7 @@ versions: $(JAVA) ## print the versions of everything that matters
 	@$(BIN)/python -m pip list --disable-pip-version-check
 
 clean: ## remove caches and build results (delete .venv yourself for a fresh set-up)
-	rm -rf build dist artifacts spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist artifacts spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 	find src tests $(wildcard examples benchmarks scripts) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml scripts/bootstrap

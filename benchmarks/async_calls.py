@@ -1,7 +1,4 @@
-"""`python -m benchmarks.async_calls`: how near many waiting calls come to the time they would ideally take.
-
-Owns one measurement on the bare operator: calls that only wait, so what is above the ideal is Penstock's.
-"""
+"""`python -m benchmarks.async_calls`: how near many waiting calls come to the time they would ideally take."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What is compared: workloads, systems, and who takes part in what.
 
-Owns no measurement; names are in `names`, what is aimed at in `verdicts`. The rates are what a machine of two cores is
-thought to do; they only size the inputs.
+Names are in `names`, what is aimed at in `verdicts`. The rates are what a machine of two cores is thought to do; they
+only size the inputs.
 """
 
 from __future__ import annotations
@@ -67,12 +67,23 @@ SYSTEMS = {
         System("transform_with_state", "spark", "spark_jobs", {"batch": 50_000}),
         System("spark_native", "spark", "spark_jobs", {"batch": 500_000}),
         System("flink_sql", "flink", "flink_sql_jobs"),
+        System("flink_cep", "flink", "flink_cep_jobs"),
         System("bytewax_1", "bytewax", "bytewax_jobs", {"processes": 1}),
         System("bytewax_2", "bytewax", "bytewax_jobs", {"processes": 2}),
     )
 }
 _COUNT = {"transform_with_state": {"query": "stateful_count", "batch": 200_000}}
 _COUNT_MANY = {"transform_with_state": {"query": "stateful_count", "batch": 10_000}}
+
+
+def _patterns(name: str, rates: dict[str, int], with_columns: int, **settings: Any) -> tuple[Workload, Workload]:
+    """A pattern with conditions in Python, and with conditions on columns; Flink's library does the same for both."""
+    columns = f"{name}_columns"
+    return (
+        Workload(name, name, rates, step=10_000, **settings),
+        Workload(columns, columns, {**rates, "penstock": with_columns}, step=10_000, **settings),
+    )
+
 
 WORKLOADS = {
     workload.id: workload
@@ -226,6 +237,9 @@ WORKLOADS = {
             # Every batch is a checkpoint: so batches that last a second.
             options={**_COUNT, "penstock": {"penstock.batch.target-time": "1s"}},
         ),
+        *_patterns("cep_rare", {"penstock": 300_000, "flink_cep": 600_000}, 2_000_000),
+        *_patterns("cep_partials", {"penstock": 60_000, "flink_cep": 100_000}, 150_000),
+        *_patterns("cep_keys", {"penstock": 200_000, "flink_cep": 400_000}, 2_000_000, keys=100_000, rate=100_000),
     )
 }
 

@@ -1,6 +1,6 @@
 """What a checkpoint costs in time and bytes, against the size of the state and the share of keys that a batch touches.
 
-Owns the measurement; one subtask in this process, on the local disk, without Spark. `python -m benchmarks.checkpoints`.
+One subtask in this process, on the local disk, without Spark. `python -m benchmarks.checkpoints`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Subtask:
     def __post_init__(self) -> None:
         self.directory = CheckpointDirectory(f"{self.root}/checkpoint")
         self.directory.adopt("benchmark", {"vertices": []})
-        self.directory.take_over(with_spark=False)
+        self.directory.take_over()
 
     def open(self, *, snapshot_after: int = 20) -> SubtaskState:
         return SubtaskState.open(

@@ -1,7 +1,7 @@
 """What each job must put out, computed in plain Python, and how far the results of a system are from it.
 
-Owns the oracle of `--verify`. Some systems keep the windows that are still open when the input ends: those are allowed
-to be missing. A result without its key (a bare count) is compared as such.
+Some systems keep the windows that are still open when the input ends: those are allowed to be missing. A result without
+its key (a bare count) is compared as such.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from benchmarks.catalogue import Workload
+from benchmarks.peers.cep_patterns import COLUMNS, PATTERNS, ValuePattern
 from benchmarks.peers.drawn import TWIN_SHIFT, VALUES, key_of, time_of
 from benchmarks.peers.reporting import SESSION_GAP_S, SLIDING_S, WINDOW_S
 
@@ -138,6 +139,28 @@ def _joined(workload: Workload, count: int) -> Iterator[Result]:
             yield (key, time, other), max(time, other)
 
 
+def _matched(pattern: ValuePattern) -> Callable[[Workload, int], Iterator[Result]]:
+    def expected(workload: Workload, count: int) -> Iterator[Result]:
+        begun: dict[int, list[tuple[int, int]]] = defaultdict(list)  # by key: time of the first event, events so far
+        for number, (key, time) in enumerate(_records(workload, count)):
+            value, going_on = number % VALUES, []
+            for start, length in begun[key]:
+                is_next = _is_in(value, pattern.ranges[length])
+                if time - start >= pattern.within_s * 1000:
+                    continue
+                if is_next and length + 1 == len(pattern.ranges):
+                    yield (key, start, time), time
+                else:
+                    going_on.append((start, length + is_next))
+            begun[key] = [*going_on, (time, 1)] if _is_in(value, pattern.ranges[0]) else going_on
+
+    return expected
+
+
+def _is_in(value: int, bounds: tuple[int, int]) -> bool:
+    return bounds[0] <= value < bounds[1]
+
+
 EXPECTED: dict[str, Callable[[Workload, int], Iterator[Result]]] = {
     "map_filter": _mapped,
     "count": _counted,
@@ -147,4 +170,5 @@ EXPECTED: dict[str, Callable[[Workload, int], Iterator[Result]]] = {
     "sliding": _in_windows(SLIDING_S, 1),
     "session": _in_sessions,
     "interval_join": _joined,
+    **{name + ending: _matched(pattern) for name, pattern in PATTERNS.items() for ending in ("", COLUMNS)},
 }

@@ -1,6 +1,6 @@
 """`python -m benchmarks.growth`: records a second against keys, bytes of state, operators, levels and parallelism.
 
-Owns the axes, the points of each and the results file. What is drawn from it is `benchmarks.page`'s.
+What is drawn from it is `benchmarks.page`'s.
 """
 
 from __future__ import annotations

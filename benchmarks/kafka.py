@@ -1,8 +1,4 @@
-"""`python -m benchmarks.kafka`: Kafka to keyed count to Kafka on a broker of its own: records a second, and delay.
-
-Owns one job, measured with both promises of the sink: at full speed, and at a fixed rate where each record's way from
-being sent to being read by a read_committed consumer is timed.
-"""
+"""`python -m benchmarks.kafka`: Kafka to keyed count to Kafka on a broker of its own: records a second, and delay."""
 
 from __future__ import annotations
 

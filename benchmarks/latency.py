@@ -1,7 +1,4 @@
-"""`python -m benchmarks.latency`: the time of a batch that has next to nothing to do, and the delay of a record.
-
-Owns one job of two levels, measured in both ways, what its idleness costs, and the results file.
-"""
+"""`python -m benchmarks.latency`: the time of a batch that has next to nothing to do, and the delay of a record."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import psutil
 from benchmarks.workloads import Build
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.engine.spark.session_config import WORKER_DAEMON
+from penstock.engine.spark.startup.session_config import WORKER_DAEMON
 
 MEGABYTE = 1024 * 1024
 

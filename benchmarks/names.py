@@ -11,9 +11,12 @@ SYSTEMS = {
     "transform_with_state": "transformWithState",
     "spark_native": "Spark native",
     "flink_sql": "Flink SQL",
+    "flink_cep": "Flink CEP",
     "bytewax_1": "Bytewax, 1 process",
     "bytewax_2": "Bytewax, 2 processes",
 }
+
+PATTERNS_FAMILY = "Flink CEP"
 
 FAMILIES = {
     "PyFlink": ("pyflink_process", "pyflink_thread"),
@@ -21,6 +24,7 @@ FAMILIES = {
     "Bytewax": ("bytewax_1", "bytewax_2"),
     "Spark native": ("spark_native",),
     "Flink SQL": ("flink_sql",),
+    PATTERNS_FAMILY: ("flink_cep",),
 }
 """Systems that can be run in several ways count with the fastest of them, for each workload anew."""
 
@@ -37,6 +41,12 @@ WORKLOADS = {
     "session": "session windows",
     "interval_join": "interval join",
     "count_checkpointed": "keyed count, checkpoint every second",
+    "cep_rare": "pattern, few matches, Python conditions",
+    "cep_rare_columns": "pattern, few matches, column conditions",
+    "cep_partials": "pattern, many partial matches, Python conditions",
+    "cep_partials_columns": "pattern, many partial matches, column conditions",
+    "cep_keys": "pattern, 100,000 keys, Python conditions",
+    "cep_keys_columns": "pattern, 100,000 keys, column conditions",
 }
 
 JOBS = {
@@ -52,6 +62,12 @@ JOBS = {
     "session": "session windows that really end, aggregated",
     "interval_join": "two streams joined by key where their times are near",
     "count_checkpointed": "the count of 2,000 keys with a checkpoint every second",
+    "cep_rare": "two events that follow each other within 10 s, each one in a hundred; conditions are Python functions",
+    "cep_rare_columns": "the same, conditions are expressions on columns",
+    "cep_partials": "three events that follow each other within 10 s; a dozen partial matches of each key at any time",
+    "cep_partials_columns": "the same, conditions are expressions on columns",
+    "cep_keys": "two events that follow each other within 60 s, each one in a hundred, of 100,000 keys",
+    "cep_keys_columns": "the same, conditions are expressions on columns",
 }
 
 AXES = {

@@ -1,7 +1,7 @@
 """`make bench-page`: docs/benchmarks.md, its pictures and the figures of the README, made from the results files alone.
 
-Owns the files that are written and what stands in each. The same results give the same bytes, and a test compares
-them with what is in the repository, so that no figure is typed by hand.
+The same results give the same bytes, and a test compares them with what is in the repository, so that no figure is
+typed by hand.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from benchmarks.pages.growth import growth_section
 from benchmarks.pages.latency import latency_section
 from benchmarks.pages.marks import filled
 from benchmarks.pages.parts import parts_section, sentences
-from benchmarks.pages.peers import SIGNS, jobs_table, peers_section, ratios_table, verdicts_section
+from benchmarks.pages.peers import (
+    SIGNS,
+    jobs_table,
+    patterns_section,
+    peers_section,
+    ratios_table,
+    verdicts_section,
+)
 from benchmarks.pages.section import PICTURES, Section, heading
 from benchmarks.verdicts import Results, verdicts
 
@@ -28,11 +35,12 @@ README_FAMILIES = ("PyFlink", "transformWithState", "Spark native", "Bytewax", "
 
 def files(folder: Path = results.FOLDER, root: Path = results.ROOT) -> dict[Path, str]:
     """What the repository should contain, by path below its root."""
-    peers, growth, latency = (results.read(name, folder) for name in ("peers", "growth", "latency"))
+    peers, growth, latency, patterns = (results.read(name, folder) for name in ("peers", "growth", "latency", "cep"))
     sections = [
         Section("What is measured", [prose.METHOD, jobs_table()]),
-        verdicts_section(verdicts(peers, latency)),
+        verdicts_section(verdicts(peers, latency, patterns)),
         peers_section(peers),
+        patterns_section(patterns),
         growth_section(growth),
         latency_section(latency),
         parts_section(folder),

@@ -1,7 +1,6 @@
 """The virtual environments of the systems that Penstock is compared with, one each, in `.bench`.
 
-Owns making them from the pinned lists in `benchmarks/peers/requirements`. `PENSTOCK_BENCH_ENVIRONMENTS` names another
-folder, for environments that are there already.
+`PENSTOCK_BENCH_ENVIRONMENTS` names another folder, for environments that are there already.
 """
 
 from __future__ import annotations

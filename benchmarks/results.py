@@ -1,7 +1,4 @@
-"""The results files, benchmarks/results/*.json: what a measurement was made on, and how one is stored and read.
-
-Owns the heading that all of them share. What a measurement adds to it is its own.
-"""
+"""The results files, benchmarks/results/*.json: what a measurement was made on, and how one is stored and read."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from rich.table import Table
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
-from benchmarks import async_calls, checkpoints, growth, kafka, latency, results, steps, testkit
+from benchmarks import async_calls, checkpoints, growth, kafka, latency, patterns, results, steps, testkit
 from benchmarks.measuring import run, slope
 from benchmarks.windows import CAPTION, WINDOWS
 from benchmarks.workloads import Build, keyed_count, keyed_timers, map_and_filter
@@ -26,7 +26,19 @@ SPEED = {
     "keyed count, 200,000 keys": keyed_count(200_000),
     "keyed count with timers, 2,000 keys": keyed_timers(2_000),
 }
-PARTS = ("speed", "windows", "async", "kafka", "memory", "checkpoints", "testkit", "growth", "latency", "profile")
+PARTS = (
+    "speed",
+    "windows",
+    "async",
+    "kafka",
+    "memory",
+    "patterns",
+    "checkpoints",
+    "testkit",
+    "growth",
+    "latency",
+    "profile",
+)
 MEMORY_KEYS = 1_000_000
 MEMORY_LIMIT_MB = 600
 
@@ -58,6 +70,8 @@ def main() -> int:
         status = kafka.main(arguments.scale) or status
     if arguments.only in (None, "memory"):
         status = _memory(console, arguments.scale) or status
+    if arguments.only in (None, "patterns"):
+        status = patterns.main(["--events", str(int(patterns.EVENTS * arguments.scale))]) or status
     if arguments.only in (None, "checkpoints"):
         status = checkpoints.main(arguments.scale) or status
     if arguments.only in (None, "testkit"):

@@ -1,7 +1,7 @@
 """`make bench`: the same jobs in Penstock and in its peers, in turn, on this machine; a table, and a file of results.
 
-Owns the order of the runs and what is kept of each. Every run is a process of its own, in the environment of its
-system: the small input to warm up, then the small and the large one, whose difference gives the speed in steady state.
+Every run is a process of its own, in the environment of its system: the small input to warm up, then the small and the
+large one, whose difference gives the speed in steady state.
 """
 
 from __future__ import annotations

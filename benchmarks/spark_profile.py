@@ -1,7 +1,6 @@
 """`python -m benchmarks.spark_profile`: what jobs cost on Spark: times of their stages, and where their workers are.
 
-Owns the runs, the reading of Spark's event log and of py-spy's samples, and their place on the page. The steps of a
-record within one process are `benchmarks.steps`'.
+The steps of a record within one process are `benchmarks.steps`'.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The arithmetic of one run: its speed in steady state, and what it took to get there.
 
-Owns no measurement; medians and ratios over runs are in `verdicts`.
+Medians and ratios over runs are in `verdicts`.
 """
 
 from __future__ import annotations

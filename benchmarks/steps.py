@@ -1,7 +1,6 @@
 """`python -m benchmarks.steps`: where the microseconds of a record go, step by step from the source to the commit.
 
-Owns the measurement: jobs run in this process, without Spark, and the functions that stand for a step are timed once
-for each block, so that what is measured is hardly disturbed. With PYTHONPATH it measures another checkout.
+With PYTHONPATH it measures another checkout.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ PARALLELISM = 2
 
 # Where a step is: module, name in it, and what it is called here. Those that a checkout lacks are left out.
 STEPS = [
-    ("penstock.connectors.data_generator", "DataGenerator.read", "source: the user's generator function"),
+    ("penstock.connectors.generated.numbered", "DataGenerator.read", "source: the user's generator function"),
     ("penstock.runtime.timestamps", "WatermarkSource._timestamps", "source: timestamp assigner"),
     ("penstock.runtime.timestamps", "WatermarkSource.process", "source: blocks and watermarks"),
     ("penstock.runtime.operators.stateless", "MapOperator.process_block", "map"),
@@ -160,7 +159,7 @@ class _Patched:
         """Let rows take the form in which Spark carries them."""
         runner, arrow = (
             importlib.import_module(name)
-            for name in ("penstock.testing.in_process_job", "penstock.engine.spark.rows_arrow")
+            for name in ("penstock.engine.in_process.batches", "penstock.engine.spark.rows_arrow")
         )
         inner = runner.source_rows
 

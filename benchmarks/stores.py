@@ -1,6 +1,6 @@
 """`python -m benchmarks.stores [rows ...]`: what an operation on each state backend costs, and what a commit costs.
 
-Owns the measurement; runs in this process, without Spark.
+Runs in this process, without Spark.
 """
 
 from __future__ import annotations

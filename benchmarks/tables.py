@@ -1,6 +1,6 @@
 """The comparison as tables for a terminal: speed and ratios, start-up and memory, and what was aimed at.
 
-Owns the layout only; the same results become a page in `page`.
+The same results become a page in `page`.
 """
 
 from __future__ import annotations

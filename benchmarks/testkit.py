@@ -1,6 +1,6 @@
 """`python -m benchmarks.testkit`: what a test of an operator and of a whole job costs, and where the time goes.
 
-Owns its own small tests; they check what they do, so that nothing is measured that does not work.
+They check what they do, so that nothing is measured that does not work.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The jobs with windows and joins on time. Each takes the number of records; event time goes by the number of a record.
-
-Owns how dense the records are in event time, for windows cost by what they hold.
-"""
+"""The jobs with windows and joins on time. Each takes the number of records, whose number is their event time."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ READINGS = [
 ]
 
 
-class InOrder(KeyedProcessFunction):
+class InOrder(KeyedProcessFunction[str, Reading, Reading]):
     def open(self, runtime_context: RuntimeContext) -> None:
-        held = MapStateDescriptor("held back", Types.LONG(), Types.PICKLED_BYTE_ARRAY())
+        held = MapStateDescriptor[int, Reading]("held back", Types.LONG(), Types.PICKLED_BYTE_ARRAY())
         self.held = runtime_context.get_map_state(held)
 
     def process_element(self, reading: Reading, ctx: KeyedProcessFunction.Context) -> None:
@@ -38,7 +38,9 @@ class InOrder(KeyedProcessFunction):
             ctx.timer_service().register_event_time_timer(reading.at_ms)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Reading]:
-        yield self.held.get(timestamp)
+        reading = self.held.get(timestamp)
+        if reading is not None:
+            yield reading
         self.held.remove(timestamp)
 
 

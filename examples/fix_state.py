@@ -17,16 +17,17 @@ from penstock.state_processor import SavepointReader, SavepointWriter
 Payment = tuple[str, int]
 
 
-class Total(KeyedProcessFunction):
+class Total(KeyedProcessFunction[str, Payment, Payment]):
     def open(self, runtime_context: RuntimeContext) -> None:
         self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
 
     def process_element(self, payment: Payment, ctx: KeyedProcessFunction.Context) -> Iterator[Payment]:
-        self.total.update((self.total.value() or 0) + payment[1])
-        yield payment[0], self.total.value()
+        total = (self.total.value() or 0) + payment[1]
+        self.total.update(total)
+        yield payment[0], total
 
 
-def totals(env: StreamExecutionEnvironment, payments: list[Payment], day: str) -> DataStream:
+def totals(env: StreamExecutionEnvironment, payments: list[Payment], day: str) -> DataStream[Payment]:
     stream = env.from_collection(payments).uid(day)
     return stream.key_by(lambda payment: payment[0]).process(Total()).uid("totals")
 

@@ -29,7 +29,7 @@ class CustomerOf(AsyncFunction[tuple[int, int, int], Row]):
     def name(self, customer: int) -> str | None:
         with contextlib.closing(sqlite3.connect(self.path)) as database:
             found = database.execute("SELECT name FROM customers WHERE id = ?", (customer,)).fetchone()
-        return found and found[0]
+        return None if found is None else str(found[0])
 
 
 def main(folder: str) -> list[tuple[int, str | None, int]]:

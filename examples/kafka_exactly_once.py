@@ -50,7 +50,7 @@ def main(servers: str = "127.0.0.1:9092", checkpoint: str = "kafka-checkpoint", 
     while len(seen) != count and not running.get_job_execution_result().done():
         message = reader.poll(0.5)
         if message is not None and message.error() is None:
-            seen.append(message.value().decode())
+            seen.append((message.value() or b"").decode())
             print(seen[-1])
     running.cancel().result()
     return seen

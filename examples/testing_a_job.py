@@ -14,16 +14,17 @@ from penstock.testing import CollectSink
 WORDS = ["to", "be", "or", "not", "to", "be"]
 
 
-class CountWords(KeyedProcessFunction):
+class CountWords(KeyedProcessFunction[str, str, tuple[str, int]]):
     def open(self, runtime_context: RuntimeContext) -> None:
         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
 
     def process_element(self, word: str, ctx: KeyedProcessFunction.Context) -> Iterator[tuple[str, int]]:
-        self.count.update((self.count.value() or 0) + 1)
-        yield word, self.count.value()
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield word, count
 
 
-def word_count(words: DataStream) -> DataStream:
+def word_count(words: DataStream[str]) -> DataStream[tuple[str, int]]:
     return words.key_by(lambda word: word).process(CountWords())
 
 

@@ -22,7 +22,7 @@ class Click(NamedTuple):
 CLICKS = [Click("ann", 0), Click("bob", 5_000), Click("ann", 30_000), Click("bob", 70_000), Click("ann", 95_000)]
 
 
-class CountWithTimeout(KeyedProcessFunction):
+class CountWithTimeout(KeyedProcessFunction[str, Click, Visit]):
     def open(self, runtime_context: RuntimeContext) -> None:
         visit = Types.TUPLE([Types.LONG(), Types.LONG()])
         self.visit = runtime_context.get_state(ValueStateDescriptor("clicks and last click", visit))
@@ -37,7 +37,8 @@ class CountWithTimeout(KeyedProcessFunction):
         ctx.timer_service().register_event_time_timer(click.at_ms + TIMEOUT_MS)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Visit]:
-        yield ctx.get_current_key(), *self.visit.value()
+        clicks, last = self.visit.value() or (0, timestamp)
+        yield ctx.get_current_key(), clicks, last
         self.visit.clear()
 
 

@@ -124,7 +124,8 @@ class MinuteNotional(KeyedProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Minute]:
         start = timestamp + 1 - MINUTE_MS
-        yield Minute(ctx.get_current_key(), start, *self.minutes.get(start))
+        trades, cents = self.minutes.get(start) or (0, 0)
+        yield Minute(ctx.get_current_key(), start, trades, cents)
         self.minutes.remove(start)
 
 

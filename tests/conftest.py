@@ -1,6 +1,6 @@
 """What every test run shares: hypothesis settings, one seed that can be given back, a place for cards of jobs.
 
-Owns no Spark session; tests that need one get it from their own folder.
+Tests that need one get it from their own folder.
 """
 
 from __future__ import annotations
@@ -42,6 +42,20 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_configure_node(node: Any) -> None:
     """Give the seed of the run to a worker of xdist."""
     node.workerinput["seed"] = node.config.stash[SEED]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with the longest tests come first: the last of them must not keep one of two processes waiting.
+
+    Those give themselves more time than others. Files stay whole, and tests of a file in their order.
+    """
+    longest: dict[str, float] = {}
+    for item in items:
+        mark = item.get_closest_marker("timeout")
+        seconds = float(mark.args[0]) if mark is not None and mark.args else 0.0
+        name = str(item.path)
+        longest[name] = max(longest.get(name, 0.0), seconds)
+    items.sort(key=lambda item: -longest[str(item.path)])
 
 
 def pytest_report_header(config: pytest.Config) -> str:

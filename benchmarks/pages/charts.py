@@ -1,6 +1,6 @@
 """Charts as SVG text: bars and lines in small panels, for light and dark pages; same data, same bytes.
 
-Owns how a chart looks. It knows nothing of benchmarks.
+It knows nothing of benchmarks.
 """
 
 from __future__ import annotations

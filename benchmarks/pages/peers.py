@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.catalogue import can_be_written
-from benchmarks.names import FAMILIES, JOBS, OWN, SYSTEMS, WORKLOADS
+from benchmarks.names import FAMILIES, JOBS, OWN, PATTERNS_FAMILY, SYSTEMS, WORKLOADS
 from benchmarks.pages.charts import Bar, BarPanel
 from benchmarks.pages.section import NONE, Section, heading, number, rounded, table
 from benchmarks.verdicts import Results, Verdict, best, failure, middle, ratio, runs, spread, times
@@ -13,6 +13,8 @@ from benchmarks.verdicts import Results, Verdict, best, failure, middle, ratio, 
 COUNTS = [name for name in WORKLOADS if name == "map_filter" or name.startswith("count")]
 OTHERS = [name for name in WORKLOADS if name not in COUNTS]
 COMMAND = "make bench"
+PATTERNS_ONLY = ",".join(name for name in WORKLOADS if name.startswith("cep_"))
+PATTERNS_COMMAND = f"make bench ARGS='--only {PATTERNS_ONLY} --output benchmarks/results/cep.json'"
 NOT_MEASURED = "not measured"
 SINGLE = "single"
 SIGNS = (
@@ -41,7 +43,7 @@ def peers_section(peers: Results | None) -> Section:
     section.add(
         "How many times as fast Penstock is as each of them, in its fastest way (median of the ratios of each round):"
     )
-    section.add(ratios_table(peers, workloads, tuple(FAMILIES)))
+    section.add(ratios_table(peers, workloads, families_in(peers)))
     section.add("Peak memory of all processes of a run together, MB:")
     section.add(_by_system(peers, workloads, systems, "peak_mb"))
     section.add("Start-up, seconds: what a run takes apart from its records, from the start of the process:")
@@ -50,6 +52,30 @@ def peers_section(peers: Results | None) -> Section:
     if failures:
         section.add("Runs that failed:\n\n" + "\n".join(failures))
     return section
+
+
+def patterns_section(patterns: Results | None) -> Section:
+    """Patterns, beside Flink's own library for them; measured apart from the rest."""
+    section = Section("Patterns, beside Flink's CEP library")
+    section.add("Flink's library runs on the JVM, a job in Java: no Python touches a record there.")
+    if patterns is None:
+        section.add(f"Not measured yet: `{PATTERNS_COMMAND}`.")
+        return section
+    section.add(heading(patterns))
+    workloads = [name for name in WORKLOADS if any(run["workload"] == name for run in patterns["runs"])]
+    section.add("Records a second in steady state, medians:")
+    section.add(_by_system(patterns, workloads, (OWN, *FAMILIES[PATTERNS_FAMILY]), "records_per_second"))
+    section.add("How many times as fast Penstock is (median of the ratios of each round):")
+    section.add(ratios_table(patterns, workloads, (PATTERNS_FAMILY,)))
+    section.add("Peak memory of all processes of a run together, MB:")
+    section.add(_by_system(patterns, workloads, (OWN, *FAMILIES[PATTERNS_FAMILY]), "peak_mb"))
+    return section
+
+
+def families_in(peers: Results) -> tuple[str, ...]:
+    """The families of the comparison; that of patterns only where patterns were run."""
+    has_patterns = any(run["system"] in FAMILIES[PATTERNS_FAMILY] for run in peers["runs"])
+    return tuple([family for family in FAMILIES if family != PATTERNS_FAMILY or has_patterns])
 
 
 def verdicts_section(found: Sequence[Verdict]) -> Section:

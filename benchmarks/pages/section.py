@@ -1,4 +1,4 @@
-"""A part of the page: its text, and the pictures it shows. Owns how tables, pictures and headings are written."""
+"""A part of the page: its text, and the pictures it shows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The records of the comparison: the key, the time and the value of record n, the same in every system.
 
-Owns the formula, in Python and in SQL, and the table of drawn keys that Python programs look keys up in. A square
-modulo a prime passes for random (no cycle an LRU cache could be defeated by), and every JVM computes it in nanoseconds.
-Imports the standard library only: environments of all systems load it.
+A square modulo a prime passes for random (no cycle an LRU cache could be defeated by), and every JVM computes it in
+nanoseconds. Imports the standard library only: environments of all systems load it.
 """
 
 from __future__ import annotations

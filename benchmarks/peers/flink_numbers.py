@@ -1,6 +1,6 @@
 """Records of the comparison made inside Flink's JVM, and the settings that PyFlink and Flink SQL share.
 
-Owns no job: `pyflink_jobs` and `flink_sql_jobs` do.
+`pyflink_jobs` and `flink_sql_jobs` have the jobs.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers import reporting
+from benchmarks.peers import penstock_cep, reporting
+from benchmarks.peers.cep_patterns import pattern_of
 from benchmarks.peers.drawn import PERIOD, TWIN_SHIFT, VALUES, drawn_column, drawn_keys
 from benchmarks.windows import Count
 from benchmarks.workloads import RunningCount
@@ -104,6 +105,9 @@ def build(env: StreamExecutionEnvironment, task: reporting.Task, records: int) -
     if task.job == "tumbling_fields":
         windows = fields(env, task, records).key_by("k").window(ASSIGNERS["tumbling"]())
         return windows.aggregate_fields(count(), sum_of("v"))
+    looked_for = pattern_of(task.job)
+    if looked_for is not None:
+        return penstock_cep.build(env, task, records, looked_for)
     stream = numbers(env, task, records)
     if task.job == "map_filter":
         return stream.map(lambda v: (v[0], v[1] + 1)).filter(lambda v: v[1] % 2 == 0)

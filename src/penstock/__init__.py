@@ -1,7 +1,7 @@
 """Penstock: the stream-processing model of Apache Flink for Python, run on Apache Spark.
 
-Owns the version only. Programs import from `penstock.common` and `penstock.datastream`, whose names and module
-paths are those of PyFlink; nothing is imported here, so that a worker process loads what it needs and no more.
+Programs import from `penstock.common` and `penstock.datastream`, whose names and module paths are those of PyFlink;
+nothing is imported here, so that a worker process loads what it needs and no more.
 """
 
 from __future__ import annotations

@@ -11,6 +11,14 @@ class GraphError(PenstockError, ValueError):
     """The program cannot become a job; raised before anything runs."""
 
 
+class FunctionError(GraphError):
+    """A SQL function is not known, or cannot take the arguments it was given."""
+
+
+class EvaluationError(PenstockError):
+    """A SQL expression has no value for a row, such as a division by zero or a text that is no number."""
+
+
 class ConfigurationError(PenstockError, ValueError):
     """A setting has a value that cannot be used; raised before anything runs."""
 
@@ -77,3 +85,29 @@ class JobCancelledError(PenstockError):
 
 class JobNotFoundError(PenstockError):
     """No running job is meant by an id or a name, or more than one."""
+
+
+class SqlError(PenstockError, ValueError):
+    """A statement of SQL, or a table, cannot be used as it is; the text says where and what to do."""
+
+
+class SqlParserError(SqlError):
+    """A text is not SQL that Penstock reads; `line` and `column` say where, counted from 1."""
+
+    def __init__(self, text: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(text)
+        self.line = line
+        self.column = column
+
+
+class SqlValidationError(SqlError):
+    """A query names, types or combines things in a way that has no meaning; `line` and `column` say where, from 1."""
+
+    def __init__(self, text: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(text)
+        self.line = line
+        self.column = column
+
+
+class CatalogError(SqlError):
+    """A catalog, database, table, view or function is missing, or is there already."""

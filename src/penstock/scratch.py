@@ -1,7 +1,6 @@
 """Folders for what a process needs while it lives: nobody else can look into them, and none outlives it for long.
 
-Owns their names, their modes and the proof that somebody still needs one: a lock on the folder itself, which the system
-takes back when the process dies, however it dies. A process number in a file may be another's by now.
+A process number in a file may be another's by now.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where Penstock keeps on this machine what it can make or fetch again; owns the place and none of its contents."""
+"""Where Penstock keeps on this machine what it can make or fetch again."""
 
 from __future__ import annotations
 

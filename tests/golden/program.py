@@ -1,4 +1,4 @@
-"""The program of the golden savepoint: every kind of state that a job can have. Owns the program, not what is stored.
+"""The program of the golden savepoint: every kind of state that a job can have.
 
 Everything that could differ from run to run is fixed: the clock, the order of records, the identity of objects. It must
 not change as long as its savepoint is read; what is new in a later format gets a savepoint and program of its own.
@@ -14,8 +14,8 @@ from typing import Any
 
 from penstock.common import Configuration, Duration, Time, Types
 from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
-from penstock.connectors.data_generator import DataGenerator
-from penstock.connectors.file_sink import STAGING
+from penstock.connectors.files.sink import STAGING
+from penstock.connectors.generated.numbered import DataGenerator
 from penstock.datastream import (
     AggregateFunction,
     CheckpointedFunction,

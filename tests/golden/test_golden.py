@@ -14,10 +14,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.checkpoint.seal import decode_seal, encode_seal
 from penstock.errors import PenstockError
+from penstock.runtime.report import decode_inline, encode_inline
 from penstock.savepoint.manifest import FORMAT
 from penstock.state.portable import EVENT_TIMERS, PROCESSING_TIMERS
 from tests.golden.make_savepoint import Stored, all_stored, make, published_after
+from tests.unit.checkpoint.test_plain_on_disk import problems_in
 
 ADVICE = """
 The format of state has changed: jobs in use could not go on from what they have. If that is not a mistake,
@@ -65,6 +68,22 @@ def test_the_newest_is_what_would_be_written_today(tmp_path: Path) -> None:
     known = described(stored)
     assert restricted(described(made), known) == known, ADVICE
     assert contents(made) == contents(stored), ADVICE
+
+
+@every_stored
+def test_a_stored_seal_is_written_again_byte_by_byte(stored: Stored) -> None:
+    (path,) = (stored.checkpoint / "checkpoint" / "penstock" / "seals").iterdir()
+    data = path.read_bytes()
+    seal = decode_seal(data, str(path))
+    assert encode_seal(seal) == data, ADVICE
+    for entry in seal.entries.values():
+        record = decode_inline(entry.inline)
+        assert decode_inline(encode_inline(**record)) == record, ADVICE
+
+
+@every_stored
+def test_no_class_of_ours_is_stored(stored: Stored) -> None:
+    assert problems_in(stored.savepoint) == problems_in(stored.checkpoint / "checkpoint") == []
 
 
 def described(folder: Path) -> dict[str, Any]:

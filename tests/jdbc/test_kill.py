@@ -41,13 +41,26 @@ def rows(postgres: LocalPostgres, table: str) -> int:
     return int(found)
 
 
-def test_seven_kills_in_process(postgres: LocalPostgres, table: str, tmp_path: Path, seed: int) -> None:
-    settings = {"penstock.engine": "in-process", "penstock.batch.max-records": 400}
-    run_with_kills(postgres, table, tmp_path, 20_000, 7, random.Random(seed), **settings)
+IN_PROCESS = {"penstock.engine": "in-process", "penstock.batch.max-records": 400}
+ON_SPARK = {"penstock.engine": "spark", "spark.master": "local[2]", "penstock.batch.max-records": 4_000}
+
+
+def test_three_kills_in_process(postgres: LocalPostgres, table: str, tmp_path: Path, seed: int) -> None:
+    run_with_kills(postgres, table, tmp_path, 9_000, 3, random.Random(seed), **IN_PROCESS)
+
+
+@pytest.mark.soak
+def test_thirty_kills_in_process(postgres: LocalPostgres, table: str, tmp_path: Path, seed: int) -> None:
+    run_with_kills(postgres, table, tmp_path, 90_000, 30, random.Random(seed), **IN_PROCESS)
 
 
 @pytest.mark.spark
 @pytest.mark.timeout(900)
 def test_a_kill_on_spark(postgres: LocalPostgres, table: str, tmp_path: Path, seed: int) -> None:
-    settings = {"penstock.engine": "spark", "spark.master": "local[2]", "penstock.batch.max-records": 4_000}
-    run_with_kills(postgres, table, tmp_path, 24_000, 1, random.Random(seed), **settings)
+    run_with_kills(postgres, table, tmp_path, 16_000, 1, random.Random(seed), **ON_SPARK)
+
+
+@pytest.mark.soak
+@pytest.mark.spark
+def test_seven_kills_on_spark(postgres: LocalPostgres, table: str, tmp_path: Path, seed: int) -> None:
+    run_with_kills(postgres, table, tmp_path, 96_000, 7, random.Random(seed), **ON_SPARK)

@@ -13,8 +13,8 @@ import pytest
 
 from penstock.common import Row, Types
 from penstock.common.time import Instant
-from penstock.connectors.jdbc_databases import database_of, transaction
-from penstock.connectors.jdbc_sink import COMMITS_TABLE, ensure_commits_table
+from penstock.connectors.jdbc.databases import database_of, transaction
+from penstock.connectors.jdbc.sink import COMMITS_TABLE, ensure_commits_table
 from penstock.connectors.sink import DeliveryGuarantee, SinkContext
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink

@@ -1,4 +1,4 @@
-"""One real Kafka broker for all tests of a run, and topics that no other test uses; owns no Spark session."""
+"""One real Kafka broker for all tests of a run, and topics that no other test uses."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from penstock.common import Configuration
 from penstock.common.serialization import SimpleStringSchema
-from penstock.connectors import kafka_publisher
+from penstock.connectors.kafka import publisher as kafka_publisher
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.base import DeliveryGuarantee
 from penstock.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
-from penstock.testing.in_process import InProcessJobClient
+from penstock.engine.in_process.client import InProcessJobClient
 
 NUMBERS = 40
 PREFIX = "sink-job"

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from penstock.common.serialization import SimpleStringSchema
-from penstock.connectors import kafka_publisher
-from penstock.connectors.kafka_publisher import KafkaPublisher
-from penstock.connectors.kafka_sink import FAILED_RECORDS
+from penstock.connectors.kafka import publisher as kafka_publisher
+from penstock.connectors.kafka.publisher import KafkaPublisher
+from penstock.connectors.kafka.sink import FAILED_RECORDS
 from penstock.connectors.sink import SinkContext
 from penstock.connectors.staged_sink import Publication
 from penstock.connectors.stages import Stage, StageWriter
@@ -33,7 +33,7 @@ from penstock.datastream.connectors.kafka import (
 from penstock.errors import ConfigurationError, JobFailedError, SinkError
 from penstock.kafka_broker import LocalBroker
 from penstock.testing import Element, ScriptedSource
-from penstock.testing.in_process_job import InjectedCrash
+from penstock.testing.crashes import InjectedCrash, trace_of
 from tests.kafka import sink_job
 from tests.kafka.conftest import NewTopic
 from tests.kafka.reading import Seen, read_all
@@ -84,7 +84,9 @@ def test_a_death_around_seal_and_publication_changes_nothing(kafka: LocalBroker,
     calm = topic(partitions=2)
     client = start(kafka_sink(kafka.address, calm))
     client.wait()
-    steps = [number for number, line in enumerate(client.job.trace, 1) if line.split()[1] in ("seal", "publish", "go")]
+    steps = [
+        number for number, line in enumerate(trace_of(client.job), 1) if line.split()[1] in ("seal", "publish", "go")
+    ]
     assert len(steps) == 9, "three batches"
     for step in steps:
         name = topic(partitions=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -17,11 +18,18 @@ from tests.spark.processes import Program, process_group, spark_settings
 
 pytestmark = pytest.mark.spark
 
-NUMBERS = range(150_000)
 WIDTH = 1_000
-FIRST_RECORDS, LATER_RECORDS = 30_000, 60_000
-MOST = 20_000
 MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How many records there are, after how many of them memory is looked at, and how many a batch may have."""
+
+    numbers: range
+    first: int
+    later: int
+    most: int
 
 
 def most_memory(program: Program, condition: Callable[[], bool]) -> float:
@@ -49,27 +57,39 @@ def _own_megabytes(process: psutil.Process) -> float:
         return 0.0
 
 
-@pytest.mark.timeout(600)
-def test_a_slow_sink_slows_the_source_and_fills_no_memory(kafka: LocalBroker, topic: NewTopic, tmp_path: Path) -> None:
+def run_with_slow_sink(kafka: LocalBroker, topic: NewTopic, tmp_path: Path, amounts: Amounts) -> float:
+    """Check batches and results; tells how many megabytes were added after the first batches."""
     source, sink = topic(4, "numbers"), topic(4, "counts")
-    send_numbers(kafka.address, source, NUMBERS, WIDTH)
+    send_numbers(kafka.address, source, amounts.numbers, WIDTH)
     brake = tmp_path / "brake"
     brake.touch()
     watch = TransactionWatch(kafka.address, sink)
     with process_group(tmp_path) as group:
         settings = {**spark_settings(group), "penstock.batch.target-time": "500 ms"}
         checkpoint = str(tmp_path / "checkpoint")
-        order = Order(kafka.address, source, sink, checkpoint, MOST, restarts=100, brake=str(brake), settings=settings)
+        order = Order(kafka.address, source, sink, checkpoint, amounts.most, 100, brake=str(brake), settings=settings)
         program = group.start(order.arguments(), "run")
-        first = most_memory(program, lambda: watch.final() > FIRST_RECORDS)
+        first = most_memory(program, lambda: watch.final() > amounts.first)
         batches = -outcome.newest_seal(tmp_path)
-        later = most_memory(program, lambda: watch.final() > LATER_RECORDS)
+        later = most_memory(program, lambda: watch.final() > amounts.later)
         batches += outcome.newest_seal(tmp_path)
         print(f"{first:.0f} MB for the first batches, {later:.0f} MB for {batches} later ones")
         brake.unlink()
         program.finish()
     watch.close()
-    assert_exact(kafka.address, sink, NUMBERS)
-    assert batches > 2 * (LATER_RECORDS - FIRST_RECORDS) / MOST, "batches are as large as for a fast sink"
-    waiting = (len(NUMBERS) - LATER_RECORDS) * WIDTH / MEGABYTE
-    assert later - first < waiting / 2, "what the sink has not taken has come into memory"
+    assert_exact(kafka.address, sink, amounts.numbers)
+    assert batches > 2 * (amounts.later - amounts.first) / amounts.most, "batches are as large as for a fast sink"
+    return later - first
+
+
+@pytest.mark.timeout(600)
+def test_a_slow_sink_slows_the_source(kafka: LocalBroker, topic: NewTopic, tmp_path: Path) -> None:
+    run_with_slow_sink(kafka, topic, tmp_path, Amounts(range(60_000), 10_000, 25_000, 10_000))
+
+
+@pytest.mark.soak
+def test_a_slow_sink_slows_the_source_and_fills_no_memory(kafka: LocalBroker, topic: NewTopic, tmp_path: Path) -> None:
+    amounts = Amounts(range(150_000), 30_000, 60_000, 20_000)
+    waiting = (len(amounts.numbers) - amounts.later) * WIDTH / MEGABYTE
+    added = run_with_slow_sink(kafka, topic, tmp_path, amounts)
+    assert added < waiting / 2, "what the sink has not taken has come into memory"

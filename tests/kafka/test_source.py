@@ -14,8 +14,8 @@ from penstock.common import Configuration, SimpleStringSchema, Types
 from penstock.common.serialization import DeserializationSchema
 from penstock.common.time import Duration
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.connectors import kafka_reader
-from penstock.connectors.kafka_client import KafkaAccess, KafkaSourceError, answered
+from penstock.connectors.kafka import reader as kafka_reader
+from penstock.connectors.kafka.client import KafkaAccess, KafkaSourceError, answered
 from penstock.connectors.source import PartitionRange
 from penstock.datastream import OutputTag, ProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.kafka import (
@@ -27,10 +27,10 @@ from penstock.datastream.connectors.kafka import (
     KafkaSourceBuilder,
     KafkaTopicPartition,
 )
+from penstock.engine.in_process.client import InProcessJobClient
 from penstock.errors import ConfigurationError, JobFailedError
 from penstock.kafka_broker import LocalBroker
 from penstock.testing import CollectSink, ManualClock
-from penstock.testing.in_process import InProcessJobClient
 from tests.kafka.conftest import NewTopic
 from tests.kafka.producing import produce, produce_in_transactions
 

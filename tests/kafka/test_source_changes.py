@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from penstock.connectors.kafka_client import KafkaAccess, KafkaSourceError
-from penstock.connectors.kafka_enumerator import KafkaEnumerator, Subscription
-from penstock.connectors.kafka_offsets import EARLIEST, OffsetBook, OffsetChoice
+from penstock.connectors.kafka.client import KafkaAccess, KafkaSourceError
+from penstock.connectors.kafka.enumerator import KafkaEnumerator, Subscription
+from penstock.connectors.kafka.offsets import EARLIEST, OffsetBook, OffsetChoice
 from penstock.kafka_broker import LocalBroker
 from tests.kafka.conftest import NewTopic
 from tests.kafka.producing import produce, produce_in_transactions

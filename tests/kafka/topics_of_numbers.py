@@ -1,7 +1,7 @@
 """The numbered records that kill tests send through Kafka, and what a read_committed consumer must get in the end.
 
-Owns no job and no process. A key's numbers rise in the order they were sent, and the job counts them: so the output
-tells what was lost, what came twice, what came out of order, and whether the state was right.
+A key's numbers rise in the order they were sent, and the job counts them: so the output tells what was lost, what came
+twice, what came out of order, and whether the state was right.
 """
 
 from __future__ import annotations

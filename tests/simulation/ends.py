@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from penstock.connectors.rolling import DefaultRollingPolicy, OnCheckpointRollingPolicy
+from penstock.connectors.files.rolling import DefaultRollingPolicy, OnCheckpointRollingPolicy
 from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.data_stream import DataStream
 from penstock.testing import CollectSink

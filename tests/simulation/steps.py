@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from penstock.common import WatermarkStrategy
 from penstock.common.time import Duration
-from penstock.connectors.data_generator import DataGenerator
+from penstock.connectors.generated.numbered import DataGenerator
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.data_stream import DataStream
 from penstock.testing import Element, ScriptedSource

@@ -11,7 +11,9 @@ import pytest
 
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.testing.in_process import InProcessJob, InProcessJobClient
+from penstock.engine.in_process.client import InProcessJobClient
+from penstock.engine.in_process.job import InProcessJob
+from penstock.testing.crashes import trace_of
 from tests.simulation.programs import Program, draw
 
 JOBS = 16
@@ -56,7 +58,7 @@ def test_a_random_job_gives_what_python_gives(number: int, seed: int, tmp_path: 
 def test_a_seed_replays_the_identical_run(seed: int, tmp_path: Path) -> None:
     for number in range(5):
         runs = [checked(seed + number, tmp_path / f"{number}-{run}") for run in range(2)]
-        assert runs[0].trace == runs[1].trace
+        assert trace_of(runs[0]) == trace_of(runs[1])
         assert runs[0].crashed == runs[1].crashed
         assert runs[0].retried_tasks == runs[1].retried_tasks
 
@@ -78,7 +80,7 @@ def test_another_seed_gives_another_run(tmp_path: Path) -> None:
     for seed in (1, 2):
         client = submitted(program, seed, tmp_path / str(seed))
         client.wait()
-        traces.append(client.job.trace)
+        traces.append(trace_of(client.job))
     assert traces[0] != traces[1]
 
 

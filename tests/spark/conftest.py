@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.engine.spark.session import get_session
+from penstock.engine.spark.startup.session import get_session
 from penstock.graph import JobSettings
 
 NewEnvironment = Callable[..., StreamExecutionEnvironment]

@@ -1,20 +1,26 @@
 """Penstock as users get it: a wheel, installed with pip into an environment of its own, and used from elsewhere.
 
-Owns environments and what programs in them find; what they compute is the business of the tests.
+Used by the tests and by `scripts/wheel_check`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.spark.processes import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
+VOLUMES = [("ACME", 59_999, 7), ("ACME", 119_999, 7), ("EMCA", 59_999, 1)]
+"""What README's program finds."""
 _OUR_OWN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "JAVA_HOME", "MASTER", "KILL_TEST_GROUP")
 
 
@@ -42,7 +48,7 @@ class Installed:
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
-                timeout=PATIENCE_SECONDS,
+                timeout=2 * PATIENCE_SECONDS,
                 check=False,
             )
         return subprocess.CompletedProcess(done.args, done.returncode, *(path.read_text() for path in paths))
@@ -77,11 +83,18 @@ def new_environment(folder: Path, *, borrowing: bool) -> Path:
     return folder
 
 
-def install(wheel: Path, folder: Path, *, borrowing: bool) -> Installed:
-    """Install the wheel with pip, with all that it needs, or with what the other environment lends."""
+def extras() -> list[str]:
+    """The extras that users may ask for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return sorted(set(project["optional-dependencies"]) - {"dev"})
+
+
+def install(wheel: Path, folder: Path, *, borrowing: bool, extras: Sequence[str] = ()) -> Installed:
+    """Install the wheel with pip, with all that it and the extras need, or with what the other environment lends."""
     new_environment(folder, borrowing=borrowing)
+    wanted = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
     alone = ["--no-deps", "--no-index"] if borrowing else []
-    _done([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *alone, str(wheel)])
+    _done([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *alone, wanted])
     return Installed(folder)
 
 
@@ -90,6 +103,31 @@ def readme_program() -> str:
     found = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert found is not None
     return found.group(1)
+
+
+def run_readme(installed: Installed, empty: Path) -> None:
+    """Run README's program in an empty folder, and check all that it leaves and says."""
+    program = empty / "volumes.py"
+    program.write_text(readme_program())
+    done = installed.run([program.name], empty)
+    assert done.returncode == 0, done.stderr
+    found = [(row["symbol"], row["minute_end"], row["volume"]) for row in rows_of(empty / "volumes")]
+    assert sorted(found) == VOLUMES
+    # Nothing but what the program asks for: no warning of Java's, no log of Spark's.
+    assert (done.stderr, done.stdout) == ("", "")
+
+
+def imported_from(installed: Installed, cwd: Path) -> Path:
+    """The file that `import penstock` finds."""
+    done = installed.run(["-c", "import penstock; print(penstock.__file__)"], cwd)
+    assert done.returncode == 0, done.stderr
+    return Path(done.stdout.strip()).resolve()
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    """The rows of a file sink's JSON files."""
+    files = [path for path in folder.rglob("*.json") if ".penstock-staging" not in path.parts]
+    return [json.loads(line) for path in files for line in path.read_text().splitlines()]
 
 
 def _done(command: list[str]) -> None:

@@ -1,7 +1,7 @@
 """Programs started by tests: started with a mark, watched, killed whole, and proved to be gone.
 
-Owns processes only; what they compute is the business of `tests.spark.jobs`. Every process of a group, however
-deep, carries the group's mark in its environment, so that none can be lost when its parent dies before it.
+What they compute is the business of `tests.spark.jobs`. Every process of a group, however deep, carries the group's
+mark in its environment, so that none can be lost when its parent dies before it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from penstock.engine.spark.session_config import WORKER_DAEMON
+from penstock.engine.spark.startup.session_config import WORKER_DAEMON
 from tests.spark.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]

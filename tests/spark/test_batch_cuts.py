@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from penstock.datastream import StreamExecutionEnvironment
@@ -32,14 +32,7 @@ def collected(environment: StreamExecutionEnvironment, values: list[Any], size: 
     return found
 
 
-@pytest.mark.slow
-# No shrinking: each example is a job, and the in-process twin of this test shrinks well.
-@settings(
-    max_examples=6,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(
+CHOICES = given(
     values=TRADES,
     size=st.integers(1, 20),
     parallelism=st.integers(1, 4),
@@ -47,7 +40,18 @@ def collected(environment: StreamExecutionEnvironment, values: list[Any], size: 
     pace=st.integers(1, 10),
     backend=st.sampled_from(["lmdb", "heap"]),
 )
-def test_results_do_not_depend_on_micro_batches_or_parallelism(
+
+
+def examples(count: int) -> settings:
+    """No shrinking: each example is a job, and the in-process twin of these tests shrinks well."""
+    return settings(
+        max_examples=count,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+
+
+def check(
     new_environment: Callable[..., StreamExecutionEnvironment],
     values: list[cut_program.Trade],
     size: int,
@@ -64,3 +68,30 @@ def test_results_do_not_depend_on_micro_batches_or_parallelism(
     found = collected(new_environment(parallelism=parallelism, **configuration), values, size)
     for name, records in cut_program.expected(values, size).items():
         assert found[name] == records, name
+
+
+@pytest.mark.slow
+@examples(2)
+# The simplest job that hypothesis begins with has one batch and shows nothing: an example with many comes first.
+@example(
+    values=cut_program.trades([("abc"[n % 3], n % (cut_program.DISORDER + 1), n % 10) for n in range(24)]),
+    size=7,
+    parallelism=3,
+    max_records=10,
+    pace=3,
+    backend="lmdb",
+)
+@CHOICES
+def test_results_do_not_depend_on_micro_batches_or_parallelism(
+    new_environment: Callable[..., StreamExecutionEnvironment], **choices: Any
+) -> None:
+    check(new_environment, **choices)
+
+
+@pytest.mark.soak
+@examples(40)
+@CHOICES
+def test_results_of_many_jobs_do_not_depend_on_micro_batches_or_parallelism(
+    new_environment: Callable[..., StreamExecutionEnvironment], **choices: Any
+) -> None:
+    check(new_environment, **choices)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.common import WatermarkStrategy
-from penstock.connectors.sequence import NumberSequence
+from penstock.connectors.generated.sequence import NumberSequence
 from tests.spark.conftest import NewEnvironment
 
 

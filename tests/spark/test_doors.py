@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pyspark
 import pytest
 
-from tests.spark.installed import Installed, build_wheel, install, new_environment, plain_variables, readme_program
+from tests.spark.installed import (
+    Installed,
+    build_wheel,
+    install,
+    new_environment,
+    plain_variables,
+    rows_of,
+    run_readme,
+)
 from tests.spark.processes import QUICK_JAVA
 from tests.spark.test_cluster import cluster, cluster_settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-VOLUMES = [("ACME", 59_999, 7), ("ACME", 119_999, 7), ("EMCA", 59_999, 1)]
 SUBMIT = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
 
 EXISTING_SESSION = """
@@ -47,11 +53,6 @@ print("master", context.master, "name", context.appName)
 """
 
 
-def rows_of(folder: Path) -> list[dict[str, object]]:
-    files = [path for path in folder.rglob("*.json") if ".penstock-staging" not in path.parts]
-    return [json.loads(line) for path in files for line in path.read_text().splitlines()]
-
-
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_wheel(tmp_path_factory.mktemp("wheel"))
@@ -62,27 +63,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     return install(wheel, tmp_path_factory.mktemp("installed") / "environment", borrowing=True)
 
 
-def run_readme(installed: Installed, empty: Path) -> None:
-    program = empty / "volumes.py"
-    program.write_text(readme_program())
-    done = installed.run([program.name], empty)
-    assert done.returncode == 0, done.stderr
-    found = [(row["symbol"], row["minute_end"], row["volume"]) for row in rows_of(empty / "volumes")]
-    assert sorted(found) == VOLUMES  # type: ignore[type-var]
-    # Nothing but what the program asks for: no warning of Java's, no log of Spark's.
-    assert (done.stderr, done.stdout) == ("", "")
-
-
 def test_the_program_of_the_readme_runs_from_an_empty_directory(installed: Installed, tmp_path: Path) -> None:
+    """With borrowed packages; `make wheel-check` does it with nothing but what pip gets from the index."""
     run_readme(installed, tmp_path)
-
-
-@pytest.mark.soak
-def test_with_nothing_but_pip_the_program_of_the_readme_runs(wheel: Path, tmp_path: Path) -> None:
-    """The real form: every dependency comes from the package index."""
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    run_readme(install(wheel, tmp_path / "environment", borrowing=False), empty)
 
 
 def test_a_session_that_is_there_is_used_and_stays_as_it_is(installed: Installed, tmp_path: Path) -> None:
@@ -123,4 +106,4 @@ def test_spark_submit_on_a_cluster(installed: Installed, tmp_path: Path) -> None
         job.finish()
         assert f"master {address} name submitted.py" in job.tail()
     counts = [(row["key"], row["count"]) for row in rows_of(tmp_path / "counts")]
-    assert sorted(counts) == [(key, count) for key in range(4) for count in range(1, 26)]  # type: ignore[type-var]
+    assert sorted(counts) == [(key, count) for key in range(4) for count in range(1, 26)]

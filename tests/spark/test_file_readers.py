@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.connectors.file_source import FileReading, FileSource
+from penstock.connectors.files.source import FileReading, FileSource
 from penstock.connectors.frame_source import batch_to_values
 from penstock.datastream import StreamExecutionEnvironment
 

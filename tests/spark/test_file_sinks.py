@@ -9,8 +9,8 @@ import pytest
 
 from penstock.common import Duration
 from penstock.common.restart_strategy import RestartStrategies
-from penstock.connectors.file_committer import FileCommitter
-from penstock.connectors.file_sink import STAGING
+from penstock.connectors.files.committer import FileCommitter
+from penstock.connectors.files.sink import STAGING
 from penstock.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy
 from penstock.errors import JobFailedError
 from tests.spark.conftest import NewEnvironment

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import pytest
 
 from penstock.checkpoint import CheckpointDirectory, Seal
+from penstock.engine.spark.log_repair import SparkLogs
 from penstock.errors import CheckpointError
 
 FINGERPRINT: dict[str, Any] = {"vertices": []}
@@ -50,7 +51,7 @@ def adopt(directory: CheckpointDirectory) -> str:
 
 
 def take_over(directory: CheckpointDirectory) -> None:
-    directory.take_over()
+    directory.take_over(SparkLogs())
 
 
 def seal_first(directory: CheckpointDirectory) -> None:
@@ -67,7 +68,7 @@ def test_a_job_killed_while_it_makes_its_directory_can_be_started_again(tmp_path
     assert torn_files(path)
     directory = CheckpointDirectory(str(path))
     assert adopt(directory)
-    directory.take_over()
+    directory.take_over(SparkLogs())
     assert torn_files(path) == []
 
 
@@ -79,7 +80,7 @@ def test_torn_files_of_seals_and_owners_are_not_read_and_go_with_the_next_start(
     assert len(torn_files(path)) == 2
     directory = CheckpointDirectory(str(path))
     assert adopt(directory) == job_id
-    directory.take_over()
+    directory.take_over(SparkLogs())
     assert directory.read_seal(0) is None
     assert directory.sealed_versions() == []
     assert torn_files(path) == []

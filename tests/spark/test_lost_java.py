@@ -20,8 +20,7 @@ def test_a_killed_java_process_ends_its_job_and_spares_the_next(tmp_path: Path) 
         assert program.process.wait(600) == 0, program.tail()  # and does not hang at its end either
         group.await_end()
     *failed, users = [json.loads(line) for line in (tmp_path / "seen").read_text().splitlines()]
-    # The second has run on a Java process of its own.
-    assert [each["strategy"] for each in failed] == ["fixed", "exponential"]
+    assert [each["strategy"] for each in failed] == ["exponential"]
     for each in failed:
         check_failure(each)
     first, again, after = users["user's session"]

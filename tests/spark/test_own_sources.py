@@ -12,7 +12,7 @@ import fastavro
 import pytest
 
 from penstock.common import Duration, Row
-from penstock.connectors.sequence import NumberSequence
+from penstock.connectors.generated.sequence import NumberSequence
 from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.datastream.connectors.hybrid_source import HybridSource
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSource

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.engine.spark import SparkJobClient
+from penstock.job.client import RunningJobClient
 from penstock.testing import CollectSink
 
 
@@ -17,6 +17,6 @@ def test_a_job_runs_on_the_shared_session_of_the_plugin(
     sums = penstock_spark_env.from_collection([1, 2, 3]).key_by(lambda value: value % 2).reduce(lambda a, b: a + b)
     sums.add_sink(sink)
     client = penstock_spark_env.execute_async()
-    assert isinstance(client, SparkJobClient)
+    assert isinstance(client, RunningJobClient)
     client.wait()
     assert sorted(sink.get_results(stringify=False)) == [1, 2, 4]

@@ -13,6 +13,7 @@ import psutil
 from pyspark.sql import SparkSession
 
 from tests.spark.conftest import NewEnvironment
+from tests.spark.processes import command_of
 
 HELD = "import sys; from penstock.scratch import make_scratch; print(make_scratch('x'), flush=True); sys.stdin.read()"
 
@@ -44,7 +45,7 @@ def test_spark_asks_for_a_secret_that_nobody_reads_in_a_list_of_processes(spark:
     conf = spark.sparkContext.getConf()
     assert conf.get("spark.authenticate") == "true"
     assert not conf.contains("spark.authenticate.secret")  # Spark draws one inside the JVM
-    lines = [" ".join(process.cmdline()) for process in psutil.Process().children(recursive=True)]
+    lines = [command_of(process) for process in psutil.Process().children(recursive=True)]
     assert any("spark.authenticate=true" in line for line in lines)
     assert not [line for line in lines if "secret" in line]
     # The way from Python into the JVM has a token of its own, also on loopback.

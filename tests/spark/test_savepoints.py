@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.common import JobStatus, WatermarkStrategy
-from penstock.connectors.file_sink import STAGING
-from penstock.connectors.file_source import FileReading, FileSource
+from penstock.connectors.files.sink import STAGING
+from penstock.connectors.files.source import FileReading, FileSource
 from penstock.datastream import StreamExecutionEnvironment, commutative
 from penstock.datastream.connectors.data_gen import DataGeneratorSource
 from penstock.datastream.connectors.file_system import FileSink, RollingPolicy

@@ -15,8 +15,8 @@ from penstock.common import JobStatus
 from penstock.common.restart_strategy import RestartStrategies
 from penstock.datastream import MapFunction
 from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLimiterStrategy
-from penstock.engine.running_jobs import find_job
 from penstock.errors import CheckpointError, GraphError, JobFailedError
+from penstock.job.running_jobs import find_job
 from tests.spark.conftest import NewEnvironment
 from tests.spark.test_life_cycle import numbering_job, values
 from tests.spark.waiting import wait_until

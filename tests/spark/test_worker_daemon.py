@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine.spark.session_config import WORKER_DAEMON
+from penstock.engine.spark.startup.session_config import WORKER_DAEMON
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="only where threads can be counted")

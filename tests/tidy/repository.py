@@ -1,6 +1,6 @@
 """The repository as data: its text files and its Python modules with their syntax trees.
 
-Owns finding and reading them; what is right or wrong is said by the tests beside it.
+What is right or wrong is said by the tests beside it.
 """
 
 from __future__ import annotations

@@ -6,36 +6,12 @@ import pytest
 
 from tests.tidy.repository import Import, Module, imports, modules, report
 
-# Modules of `penstock.datastream` that hold only words of the model, so layers below the fluent API may use them.
-VOCABULARY = {
-    f"datastream.{name}"
-    for name in (
-        "checkpoint_config",
-        "checkpoint_storage",
-        "checkpointed_function",
-        "checkpointing_mode",
-        "commutativity",
-        "execution_mode",
-        "expressions",
-        "externalized_checkpoint_retention",
-        "field_aggregates",
-        "field_aggregation",
-        "functions",
-        "join_functions",
-        "output_tag",
-        "slot_sharing_group",
-        "state",
-        "state_backend",
-        "time_domain",
-        "timerservice",
-        "window",
-        "window_rows",
-    )
-}
 CONTRACTS = {"connectors.source", "connectors.sink", "connectors.stages"}
 PLAN = {"graph.nodes", "graph.plan"}
 FOUNDATION = {"errors", "common", "metrics"}
-CORE = FOUNDATION | {"state", "graph", "runtime", "connectors", "datastream"}
+# What every task of a job may have in it.
+CORE = FOUNDATION | {"connectors", "formats", "graph", "keys", "runtime", "state", "storage", "vocabulary"}
+VERSIONS = {"checkpoint", "savepoint"}
 
 # What each part may import when it is loaded, by dotted prefix after `penstock.`. Its own modules are always allowed.
 LAYERS: dict[str, set[str]] = {
@@ -45,35 +21,50 @@ LAYERS: dict[str, set[str]] = {
     "scratch": {"errors"},
     "java": {"errors", "user_cache"},
     "kafka_broker": {"errors", "java", "user_cache"},
+    # The foundation: types, configuration, metrics, files, keys.
+    "storage": {"errors"},
     "common": {"errors"},
     "metrics": {"errors", "common"},
-    "state": {"errors", "common"},
-    "connectors": FOUNDATION,
-    # Key groups are arithmetic on keys and numbers; the stores beside them are not the graph's business.
-    "graph": FOUNDATION | CONTRACTS | VOCABULARY | {"state.groups"},
+    "keys": {"errors", "common"},
+    # The words that front ends and the runtime share.
+    "vocabulary": FOUNDATION,
+    "formats": FOUNDATION | {"storage"},
+    # A sink function is handed a context of the class that its type hints name.
+    "connectors": FOUNDATION | {"formats", "storage", "vocabulary.functions"},
+    "state": {"errors", "common", "keys", "storage"},
+    # Key groups are arithmetic on keys and numbers.
+    "graph": FOUNDATION | CONTRACTS | {"keys.groups", "vocabulary"},
     # The runtime reads the plan it is given, as data; it does not build or compile one.
-    "runtime": FOUNDATION | CONTRACTS | VOCABULARY | PLAN | {"state"},
+    "runtime": FOUNDATION | CONTRACTS | PLAN | {"keys", "state", "vocabulary"},
     # Runs what an operator asks it to run, by the runtime's own contract.
     "asynchronous": {"runtime.calls"},
     # A version is sealed and published by the plan's own sinks, whatever engine ran it.
-    "checkpoint": FOUNDATION | CONTRACTS | PLAN | {"state", "runtime"},
+    "checkpoint": FOUNDATION | CONTRACTS | PLAN | {"runtime", "state", "storage"},
     # Reads what a checkpoint holds by the plan that made it, and makes the first version of another plan.
-    "savepoint": FOUNDATION | CONTRACTS | VOCABULARY | PLAN | {"state", "runtime", "checkpoint", "scratch"},
+    "savepoint": FOUNDATION
+    | CONTRACTS
+    | PLAN
+    | {"checkpoint", "keys", "runtime", "scratch", "state", "storage", "vocabulary"},
+    # The driver of a job knows no engine; engines are adapters to it.
+    "job": CORE | VERSIONS | {"scratch", "user_cache"},
+    "engine": CORE | VERSIONS | {"asynchronous", "java", "job", "scratch", "state_processor", "user_cache"},
+    # Front ends: they build graphs of the same vocabulary.
     "datastream": CORE | {"scratch"},
-    "cep": CORE,
-    "table": CORE | {"cep"},
+    "cep": CORE | {"datastream"},
+    "table": CORE | {"cep", "datastream", "scratch"},
+    "kstreams": CORE | {"datastream"},
     # Reads and writes savepoints without a job; the tasks are the engine's.
-    "state_processor": CORE | {"checkpoint", "savepoint", "scratch"},
-    "engine": CORE | {"asynchronous", "checkpoint", "java", "savepoint", "scratch", "state_processor", "user_cache"},
-    "testing": CORE | {"asynchronous", "checkpoint", "savepoint"},
-    "server": CORE | {"checkpoint", "engine", "savepoint", "table"},
-    "cli": CORE | {"checkpoint", "engine", "kafka_broker", "savepoint", "scratch", "table", "server"},
+    "state_processor": CORE | VERSIONS | {"datastream", "scratch"},
+    # Drives the engine that needs no Spark, and plugs crashes into it.
+    "testing": CORE | VERSIONS | {"asynchronous", "datastream", "engine.in_process", "job"},
+    "server": CORE | VERSIONS | {"datastream", "engine", "job", "table"},
+    "cli": CORE | VERSIONS | {"datastream", "engine", "job", "kafka_broker", "scratch", "server", "table"},
     "__main__": {"cli"},
 }
 
 # What a function may import while it runs, on top of that: starting a job is the only way up to the engine.
 LAZY_EXTRA: dict[str, set[str]] = {
-    "datastream": {"engine", "testing"},
+    "datastream": {"engine"},
     "table": {"engine"},
     "testing": {"engine", "java"},
     "state_processor": {"engine"},
@@ -102,7 +93,7 @@ def may_import(part: str, imported: Import) -> bool:
     if imported.is_lazy:
         allowed |= LAZY_EXTRA.get(part, set())
     if imported.is_for_types:
-        allowed |= VOCABULARY
+        allowed.add("vocabulary")
     return any(is_below(target.removeprefix("penstock."), allowed) for target in imported.targets())
 
 
@@ -163,7 +154,8 @@ def test_no_private_name_crosses_a_module() -> None:
         ("src/penstock/state/store.py", "import penstock.runtime"),
         ("src/penstock/state/store.py", "from penstock.datastream.state import ValueState"),
         ("src/penstock/runtime/operators.py", "from penstock.graph.compilation import compile_plan"),
-        ("src/penstock/graph/plan.py", "from penstock.state.groups_of_files import read"),
+        ("src/penstock/graph/plan.py", "from penstock.keys.groups_of_files import read"),
+        ("src/penstock/runtime/operators.py", "from penstock.datastream.functions import MapFunction"),
         ("src/penstock/runtime/operators.py", "from penstock.datastream import DataStream"),
         ("src/penstock/graph/plan.py", "from ..runtime import operators"),
         ("src/penstock/datastream/data_stream.py", "from penstock.engine.spark import submit"),
@@ -177,12 +169,12 @@ def test_a_forbidden_direction_is_seen(path: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("src/penstock/runtime/operators.py", "from penstock.datastream.functions import MapFunction"),
-        ("src/penstock/runtime/operators.py", "from penstock.datastream import functions"),
+        ("src/penstock/runtime/operators.py", "from penstock.vocabulary.functions import MapFunction"),
+        ("src/penstock/runtime/operators.py", "from penstock.vocabulary import functions"),
         ("src/penstock/datastream/data_stream.py", "def execute():\n    from penstock.engine.spark import submit"),
         (
             "src/penstock/state/keyed.py",
-            "if TYPE_CHECKING:\n    from penstock.datastream.state import ValueStateDescriptor",
+            "if TYPE_CHECKING:\n    from penstock.vocabulary.state import ValueStateDescriptor",
         ),
         ("src/penstock/graph/plan.py", "from .nodes import Node"),
     ],

@@ -82,6 +82,24 @@ def _prints(parent: ast.AST) -> Iterator[int]:
         yield from _prints(node)
 
 
+FORMULA = re.compile(r"; owns? |(?:^|[.:] |\n\s*)Owns? ")
+
+
+def formulas(module: Module) -> list[str]:
+    """Docstrings that say what a thing "owns" instead of what it does."""
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return [
+        f"{module.path}:{getattr(node, 'lineno', 1)}"
+        for node in ast.walk(module.tree)
+        if isinstance(node, owners) and FORMULA.search(ast.get_docstring(node) or "")
+    ]
+
+
+def test_docstrings_say_what_a_thing_does() -> None:
+    problems = [problem for module in modules() for problem in formulas(module)]
+    report(problems, "Say what it does and how to use it; what it owns or does not own helps nobody:")
+
+
 def test_no_left_over_marks() -> None:
     problems = [
         problem
@@ -128,6 +146,7 @@ def test_a_mark_with_an_issue_number_passes() -> None:
 @pytest.mark.parametrize(
     ("check", "text"),
     [
+        (formulas, '"""Files of lines; owns no meaning of a line."""'),
         (swallowed, "try:\n    f()\nexcept Exception:\n    pass"),
         (swallowed, "try:\n    f()\nexcept BaseException:\n    ..."),
         (swallowed, "try:\n    f()\nexcept:\n    raise"),

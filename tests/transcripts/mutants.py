@@ -372,7 +372,7 @@ class PanesGoTooEarly(WindowOperator, Mutant):
 
     def open(self) -> None:
         super().open()
-        kept_by(self)._times = PanesTooFew(kept_by(self)._times)
+        kept_by(self)._grid = PanesTooFew(kept_by(self)._grid)
 
 
 MUTANTS: list[type[Mutant]] = [

@@ -14,7 +14,7 @@ from penstock import scratch
 from penstock.connectors.stages import StageWriter
 from penstock.engine.spark.control import Control
 from penstock.errors import ConfigurationError
-from penstock.runtime.intake import SourceList
+from penstock.job.intake import SourceList
 from penstock.state.lmdb_store import LmdbStore
 
 HOLDING = """

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from penstock.asynchronous.calls_in_flight import CallsInFlight
 from penstock.asynchronous.event_loop import EventLoopThread, shared_loop
-from penstock.asynchronous.flights import Flights
 from penstock.runtime.calls import Call, CallFault, CallSettings
 
 _log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ GRACE_S = 10.0
 class LoopCallRunner:
     """A `CallRunner` on the event loop of this process.
 
-    The calls of a whole block are handed over at once and the loop fills free slots by itself: two changes of thread
+    The calls of a whole block are handed over at once and the loop fills free places by itself: two changes of thread
     for each block, however many records it has.
     """
 
@@ -28,66 +28,66 @@ class LoopCallRunner:
         self._settings = settings
         self._grace_s = grace_s
         self._host: EventLoopThread | None = None
-        self._flights: Flights | None = None
+        self._in_flight: CallsInFlight | None = None
 
     def start(self, calls: list[Call]) -> list[Call]:
         """Hand calls over; returns when the last one has begun, with those that are over."""
-        flights = self._flights
-        if flights is None:
+        in_flight = self._in_flight
+        if in_flight is None:
             self._host = shared_loop()
-            flights = self._flights = Flights(self._settings, self._host.loop, self._grace_s)
-        self._ask(flights, flights.admit, calls)
-        return flights.take()
+            in_flight = self._in_flight = CallsInFlight(self._settings, self._host.loop, self._grace_s)
+        self._ask(in_flight, in_flight.admit, calls)
+        return in_flight.take()
 
     def drain(self) -> list[Call]:
         """Wait until all calls are over."""
-        flights = self._flights
-        if flights is None:
+        in_flight = self._in_flight
+        if in_flight is None:
             return []
-        self._ask(flights, flights.drain)
-        self._flights = None  # the next call begins on whatever loop the process has then
-        return flights.take()
+        self._ask(in_flight, in_flight.drain)
+        self._in_flight = None  # the next call begins on whatever loop the process has then
+        return in_flight.take()
 
     def cancel(self) -> None:
         """Stop all calls. A loop in which one does not stop is left behind, with everything in it."""
-        flights, self._flights = self._flights, None
-        if flights is None:
+        in_flight, self._in_flight = self._in_flight, None
+        if in_flight is None:
             return
         assert self._host is not None
-        flights.reached.clear()
-        self._host.post(flights.cancel)
-        if not self._host.is_stopped and not flights.reached.wait(self._grace_s):
+        in_flight.reached.clear()
+        self._host.post(in_flight.cancel)
+        if not self._host.is_stopped and not in_flight.reached.wait(self._grace_s):
             _log.warning("an asynchronous call does not stop; its event loop is left behind")
             self._host.abandon()
 
-    def _ask(self, flights: Flights, action: Callable[..., None], *arguments: Any) -> None:
+    def _ask(self, in_flight: CallsInFlight, action: Callable[..., None], *arguments: Any) -> None:
         host = self._host
         assert host is not None
-        if flights.fault is None:
-            flights.reached.clear()
-            if flights.fault is None:  # it may have come while the flag was cleared
+        if in_flight.fault is None:
+            in_flight.reached.clear()
+            if in_flight.fault is None:  # it may have come while the flag was cleared
                 host.post(action, *arguments)
-                self._wait(flights, host)
-        if flights.fault is not None:
-            fault = flights.fault
+                self._wait(in_flight, host)
+        if in_flight.fault is not None:
+            fault = in_flight.fault
             self.cancel()
             raise fault
 
-    def _wait(self, flights: Flights, host: EventLoopThread) -> None:
-        seen, since = flights.progress, time.monotonic()
+    def _wait(self, in_flight: CallsInFlight, host: EventLoopThread) -> None:
+        seen, since = in_flight.progress, time.monotonic()
         limit_s = self._settings.timeout_s + self._grace_s
-        while not flights.reached.wait(min(1.0, self._grace_s)):
+        while not in_flight.reached.wait(min(1.0, self._grace_s)):
             if host.is_stopped:
-                flights.fault = _loop_fault(f"the event loop was stopped: {host.stopped_by}")
-            elif flights.progress != seen:
-                seen, since = flights.progress, time.monotonic()
+                in_flight.fault = _loop_fault(f"the event loop was stopped: {host.stopped_by}")
+            elif in_flight.progress != seen:
+                seen, since = in_flight.progress, time.monotonic()
             elif time.monotonic() - since > limit_s:
-                flights.fault = _loop_fault(
+                in_flight.fault = _loop_fault(
                     f"a call has blocked the event loop for {limit_s:g} s: async_invoke must await, not wait"
                 )
-            if flights.fault is not None:
+            if in_flight.fault is not None:
                 return
-            host.post(flights.beat)
+            host.post(in_flight.beat)
 
 
 def _loop_fault(problem: str) -> CallFault:

@@ -22,6 +22,8 @@ class EventLoopThread:
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_forever()
+        except SystemExit:
+            pass  # of user code: it ends this loop and no more, and whoever waits for a call is told
         finally:
             self.is_stopped = True
             self.loop.close()

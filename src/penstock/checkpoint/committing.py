@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from penstock.checkpoint.directory import CheckpointDirectory
 from penstock.checkpoint.seal import Frames, Seal
+from penstock.common.plain_data import loaded
 from penstock.connectors.sink import Committer, WorkRunner, run_here
 from penstock.connectors.source import PositionListener
 from penstock.errors import StorageFullError
@@ -45,13 +46,13 @@ class VersionCommitter:
     def publish(self, seal: Seal) -> None:
         """Make what the sinks staged for a version that was sealed just now visible."""
         for uid, items in seal.committables.items():
-            self._committers[uid].commit(items)
+            self._committers[uid].commit(list(map(loaded, items)))
         self._tell(seal)
 
     def publish_again(self, seal: Seal) -> None:
         """The same for a version that a process sealed before it died, and may have published."""
         for uid, items in seal.committables.items():
-            self._committers[uid].commit_again(items)
+            self._committers[uid].commit_again(list(map(loaded, items)))
         self._tell(seal)
 
     def close(self) -> None:
@@ -61,7 +62,7 @@ class VersionCommitter:
 
     def _tell(self, seal: Seal) -> None:
         for uid, listener in self._listeners.items():
-            positions = seal.offset.get("partitions", {}).get(uid)
+            positions = None if seal.offset is None else seal.offset.partitions.get(uid)
             if positions:
                 listener.on_final(positions)
 

@@ -2,7 +2,8 @@
 
 Layout: `penstock/job.json`, `penstock/owner`, the driver that may write, and `penstock/drivers/<owner>` for what it has
 not finished; `penstock/seals/<version>.seal`, `penstock/state/<vertex>/<subtask>/...`,
-`penstock/staged/<sink>/...` with what waits to be published, and `spark/` with Spark's own offset and commit logs.
+`penstock/staged/<sink>/...` with what waits to be published, and `spark/` with Spark's own offset and commit logs, of
+which only `is_done` and `source_log` are known here; the rest is the engine's.
 """
 
 from __future__ import annotations
@@ -15,21 +16,46 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from pyarrow import fs
 
 from penstock.checkpoint.exclusive import create_exclusively
-from penstock.checkpoint.log_repair import repair_logs
 from penstock.checkpoint.seal import Seal, decode_seal, encode_seal
-from penstock.common.disk_space import told_if_full
+from penstock.common.plain_data import other_format
 from penstock.connectors.stages import staged_file_names
 from penstock.errors import CheckpointError, StorageFullError, TakenOverError
 from penstock.state.files import damage_of
+from penstock.storage.disk_space import told_if_full
 
-FORMAT = 1
+FORMAT = 2
+"""What is written. Format 1 had pickled seals."""
 
 _log = logging.getLogger(__name__)
+
+
+class EngineLog(Protocol):
+    """What an engine writes down beside the seals, where it keeps a log of its own."""
+
+    def mend(self, directory: CheckpointDirectory) -> None:
+        """Called after a take-over and before anything is read: mend the log, or refuse one that belies the seals."""
+
+    def last_done(self, directory: CheckpointDirectory) -> int:
+        """The last version that will not be run again, whatever becomes of its seal; -1 for none."""
+
+
+class SealsOnly:
+    """For engines that keep no log: the newest version may be run again, those before may not."""
+
+    def mend(self, directory: CheckpointDirectory) -> None:
+        """There is nothing to mend."""
+
+    def last_done(self, directory: CheckpointDirectory) -> int:
+        """The one before the newest."""
+        return max(directory.sealed_versions(), default=-1) - 1
+
+
+_SEALS_ONLY = SealsOnly()
 
 
 class CheckpointDirectory:
@@ -42,11 +68,6 @@ class CheckpointDirectory:
         self._references: dict[int, set[str]] = {}
         self._pinned: list[int] = []
         self._owner = b""
-
-    @property
-    def spark_path(self) -> str:
-        """Where Spark keeps its logs; handed to Spark, so it is a URI if the directory was given as one."""
-        return self.uri.rstrip("/") + "/spark"
 
     @property
     def staging_uri(self) -> str:
@@ -129,7 +150,7 @@ class CheckpointDirectory:
         except (ValueError, KeyError, TypeError):
             raise CheckpointError(f"{self.uri}/penstock/job.json is not a Penstock job file") from None
         if found_format != FORMAT:
-            raise CheckpointError(f"checkpoint {self.uri} has format {found_format}; this version reads {FORMAT}")
+            raise CheckpointError(other_format(f"checkpoint {self.uri}", found_format, FORMAT))
         if found_plan != fingerprint:
             raise CheckpointError(
                 f"checkpoint {self.uri} belongs to another job ({found.get('job_name')!r}): "
@@ -155,11 +176,11 @@ class CheckpointDirectory:
         infos = self.filesystem.get_file_info(fs.FileSelector(f"{self.path}/penstock"))
         return all(_is_torn(info) and info.base_name.startswith("job.json.") for info in infos)
 
-    def take_over(self, *, with_spark: bool = True) -> None:
+    def take_over(self, log: EngineLog = _SEALS_ONLY) -> None:
         """Become the only writer of the directory: whoever held it before will not be able to seal any more.
 
-        Called when no task of ours runs; checks that Spark's logs and the seals tell the same story and that the files
-        of the newest version are there, and removes files that no retained seal names.
+        Called when no task of ours runs; has the engine's log mended, checks that the files of the newest version are
+        there, and removes files that no retained seal names.
         """
         owner = uuid.uuid4().hex.encode()
         with told_if_full(self._drafts_of(owner)):
@@ -167,10 +188,8 @@ class CheckpointDirectory:
         self._write(self._owner_path, owner)
         self._owner = owner
         self._shut_out_others()
-        if with_spark:
-            repair_logs(self)
-            self._check_logs()
-        self._do_without_damaged(self._last_done(with_spark=with_spark))
+        log.mend(self)
+        self._do_without_damaged(log.last_done(self))
         self.clean()
 
     @property
@@ -194,35 +213,15 @@ class CheckpointDirectory:
                 with suppress(OSError):  # it may be writing just now
                     self.filesystem.delete_dir(info.path)
 
-    def _check_logs(self) -> None:
-        sealed = self.sealed_versions()
-        logged, committed = self.logged("offsets"), self.logged("commits")
-        if sealed and (not logged or logged[-1] < sealed[-1]):
-            raise CheckpointError(
-                f"checkpoint {self.uri} has state of version {sealed[-1]}, but Spark's log of positions ends at "
-                f"{logged[-1] if logged else 'nothing'}: files under spark/ were removed; restore them or start anew"
-            )
-        if committed and (not sealed or sealed[-1] < committed[-1]):
-            raise CheckpointError(
-                f"checkpoint {self.uri} has no state for batch {committed[-1]}, which Spark's log says is done: files "
-                "under penstock/ were removed; restore them or start anew"
-            )
-
-    def _last_done(self, *, with_spark: bool) -> int:
-        """The last version whose batch will not be run again, whatever becomes of its seal."""
-        if with_spark:
-            return max(self.logged("commits"), default=-1)
-        return max(self.sealed_versions(), default=-1) - 1
-
     def _do_without_damaged(self, last_done: int) -> None:
         """Set a damaged newest version aside if its batch is run again anyway; refuse to start if it is done."""
         sealed = self.sealed_versions()
-        newest = sealed[-1] if sealed else -1
-        damage = self._damage(newest, is_suspect=newest > last_done)
+        before, newest = [-1, -1, *sealed][-2:]  # the numbers of versions may have gaps
+        damage = self._damage(newest, before if newest > last_done else None)
         if not damage:
             return
         is_published = self._may_be_published(newest)
-        if newest <= last_done or is_published or not self._can_go_on_from(newest - 1):
+        if newest <= last_done or is_published or not self._can_go_on_from(before):
             whole = [version for version in sealed[:-1] if not self._damage(version)]
             raise CheckpointError(_damage_text(self.uri, newest, damage, whole, is_published=is_published))
         _log.warning(
@@ -230,7 +229,7 @@ class CheckpointDirectory:
             self.uri,
             newest,
             damage[0],
-            newest - 1,
+            before,
         )
         self.filesystem.move(self._seal_path(newest), f"{self._seal_path(newest)}.damaged")
 
@@ -249,26 +248,20 @@ class CheckpointDirectory:
         begins_empty = "adopted" not in (self.read_job() or {})
         return begins_empty if version < 0 else not self._damage(version)
 
-    def _damage(self, version: int, *, is_suspect: bool = False) -> list[str]:
-        """What is wrong with a version; the files that only a suspect one has are read through."""
+    def _damage(self, version: int, read_since: int | None = None) -> list[str]:
+        """What is wrong with a version; the files that it has and `read_since`, a version before, has not are read."""
         try:
             seal = self.read_seal(version)
         except CheckpointError as error:
             return [str(error)]
         if seal is None:
             return [f"{self._seal_path(version)} is missing"]
-        before = self._files_named_by(version - 1) if is_suspect else set()
+        before = set() if read_since is None else self._files_named_by(read_since)
         found = (
-            damage_of(self.filesystem, path, size, read=is_suspect and path not in before)
+            damage_of(self.filesystem, path, size, read=read_since is not None and path not in before)
             for path, size in self._files_of(seal).items()
         )
         return [problem for problem in found if problem is not None]
-
-    def logged(self, log: str) -> list[int]:
-        """The batches in one of Spark's logs (`offsets`, `commits`), in their order."""
-        selector = fs.FileSelector(f"{self.path}/spark/{log}", allow_not_found=True)
-        infos = self.filesystem.get_file_info(selector)
-        return sorted(int(info.base_name) for info in infos if info.base_name.isdigit())
 
     def read_seal(self, version: int) -> Seal | None:
         """The seal of a version, or None if that version was never sealed. Version -1 is the empty beginning."""
@@ -287,7 +280,7 @@ class CheckpointDirectory:
         if not self._is_created(self._seal_path(seal.version), data, is_synced=any(seal.committables.values())):
             self._refuse_foreign_seal(seal.version, data)
         self._references[seal.version] = set(self._files_of(seal))
-        self._forget_old(seal.version)
+        self._forget_old()
 
     def taken_over(self) -> TakenOverError:
         """What a driver says that is no longer the one."""
@@ -316,8 +309,9 @@ class CheckpointDirectory:
             for file in entry.state.files
         }
 
-    def _forget_old(self, newest: int) -> None:
-        old = [v for v in self._references if v <= newest - self._retained and v not in self._pinned]
+    def _forget_old(self) -> None:
+        # By count and not by number: whether versions are numbered without gaps is the engine's business.
+        old = [version for version in sorted(self._references)[: -self._retained] if version not in self._pinned]
         dropped = set().union(*(self._references.pop(version) for version in old))
         needed = set().union(*self._references.values())
         for version in old:
@@ -350,11 +344,20 @@ class CheckpointDirectory:
         """Whether Spark's log says that a batch is done, so that all its output is published."""
         return bool(self.filesystem.get_file_info(f"{self.path}/spark/commits/{version}").type == fs.FileType.File)
 
+    def source_log(self, number: int) -> str:
+        """Where the source of Spark's of a number keeps a log of its own, as that of files does."""
+        return f"{self.path}/spark/sources/{number}"
+
     def sealed_versions(self) -> list[int]:
         """The versions that have a seal, oldest first."""
         selector = fs.FileSelector(f"{self.path}/penstock/seals", allow_not_found=True)
         infos = self.filesystem.get_file_info(selector)
         return sorted(int(info.base_name[:-5]) for info in infos if info.base_name.endswith(".seal"))
+
+    def last_seal(self) -> Seal | None:
+        """The seal of the last version that is final; None if there is none."""
+        versions = self.sealed_versions()
+        return self.read_seal(versions[-1]) if versions else None
 
     def sealed_ms(self, version: int) -> int | None:
         """When a version became final; None if it is no longer there, or the file system does not tell."""

@@ -7,7 +7,6 @@ has its sinks published again.
 
 from __future__ import annotations
 
-import pickle
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,14 +14,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.common.plain_data import UserValue, other_format, pack, unpack
 from penstock.errors import CheckpointError
-from penstock.runtime.report import Report, SubtaskEntry
-from penstock.runtime.rows import dumps
+from penstock.runtime.report import Report, SubtaskEntry, decode_inline, encode_inline
 from penstock.runtime.source_tasks import Offset
 from penstock.runtime.timestamps import slowest
 from penstock.state.versions import EMPTY, StateFile, StateVersion
 
-_MAGIC = b"PNSEAL01"
+_MAGIC = b"PNSEAL"
+SEAL_VERSION = b"02"
+"""Stands behind the magic word. Version 01 was a pickle."""
 
 Frames = dict[str, list[str | None]]
 """Offsets of sources that Spark reads, as Spark logged them: a frame may be made of several; None is the beginning."""
@@ -32,14 +33,14 @@ Frames = dict[str, list[str | None]]
 class Seal:
     """Everything that is final after a version.
 
-    `offset` is where Penstock's own sources stand (`penstock.runtime.intake`), `frames` what Spark logged of those that
+    `offset` is where Penstock's own sources stand, None at the very first, `frames` what Spark logged of those that
     it reads, by operator uid. `owner` is the driver that made it final.
     """
 
     version: int = -1
     entries: dict[tuple[str, int], SubtaskEntry] = field(default_factory=dict)
     committables: dict[str, list[Any]] = field(default_factory=dict)
-    offset: Offset = field(default_factory=dict)
+    offset: Offset | None = None
     frames: Frames = field(default_factory=dict)
     owner: str = field(default="", compare=False)
 
@@ -65,7 +66,7 @@ class Seal:
         The subtasks of an ephemeral vertex have no identity of their own: their entries become one (subtask 0),
         that of the slowest.
         """
-        seal = Seal(version, dict(self.entries), offset=offset or {}, frames=frames or {})
+        seal = Seal(version, dict(self.entries), offset=offset, frames=frames or {})
         merged: dict[str, list[SubtaskEntry]] = {}
         for report in reports:
             if report.vertex_uid in ephemeral:
@@ -81,16 +82,16 @@ class Seal:
 
 def merge_entries(entries: list[SubtaskEntry]) -> SubtaskEntry:
     """One entry for the subtasks of a source that Spark cuts anew in every batch."""
-    inline = [pickle.loads(entry.inline) for entry in entries if entry.inline is not None]
+    inline = [decode_inline(entry.inline) for entry in entries if entry.inline is not None]
     states: dict[str, Any] = {}
-    for uid in {uid for item in inline for uid in item["operators"]}:
+    for uid in dict.fromkeys(uid for item in inline for uid in item["operators"]):
         known = [item["operators"][uid] for item in inline if item["operators"].get(uid) is not None]
         states[uid] = slowest(known) if known else None
     watermarks = {uid: min(item["watermarks"][uid] for item in inline) for uid in states}
     deadlines = [entry.deadline for entry in entries if entry.deadline is not None]
     return SubtaskEntry(
         state=EMPTY,
-        inline=dumps({"valves": None, "operators": states, "watermarks": watermarks}),
+        inline=encode_inline(operators=states, watermarks=watermarks),
         deadline=max(deadlines, default=None),
         watermark=min(entry.watermark for entry in entries),
         has_ended=any(entry.has_ended for entry in entries),
@@ -98,40 +99,50 @@ def merge_entries(entries: list[SubtaskEntry]) -> SubtaskEntry:
 
 
 def encode_seal(seal: Seal) -> bytes:
-    """Bytes of a seal: plain data (no classes of ours), compressed, with a checksum."""
-    entries = {
-        key: (
-            (e.state.id, [(f.name, f.is_snapshot, f.bytes, f.entries) for f in e.state.files]),
-            e.inline, e.deadline, e.watermark, e.has_ended,
-        )
-        for key, e in seal.entries.items()
-    }  # fmt: skip
-    plain = dumps(
+    """Bytes of a seal: plain data (`penstock.common.plain_data`), compressed, with a checksum."""
+    plain = pack(
         {
             "version": seal.version,
-            "entries": entries,
-            "committables": seal.committables,
-            "offset": seal.offset,
+            "entries": [[uid, subtask, *_entry_to_plain(entry)] for (uid, subtask), entry in seal.entries.items()],
+            # Sinks of the user's hand over what they like.
+            "committables": {uid: [*map(UserValue, items)] for uid, items in seal.committables.items()},
+            "offset": {} if seal.offset is None else seal.offset.to_json(),
             "frames": seal.frames,
             "owner": seal.owner,
         }
     )
     body = pa.compress(plain, codec="zstd", asbytes=True)
     content = len(plain).to_bytes(8, "big") + body
-    return bytes(_MAGIC + zlib.crc32(content).to_bytes(4, "big") + content)
+    return bytes(_MAGIC + SEAL_VERSION + zlib.crc32(content).to_bytes(4, "big") + content)
 
 
 def decode_seal(data: bytes, path: str) -> Seal:
-    """The seal in some bytes; anything but a whole seal is refused."""
+    """The seal in some bytes; anything but a whole seal is refused.
+
+    Committables that are objects of the user's are `UserPickle` in it: whoever publishes them loads them.
+    """
+    if data[:6] == _MAGIC and len(data) >= 8 and data[6:8] != SEAL_VERSION:
+        raise CheckpointError(other_format(path, data[6:8].decode("ascii", "replace"), SEAL_VERSION.decode()))
     content = data[12:]
-    if len(data) < 20 or data[:8] != _MAGIC or zlib.crc32(content) != int.from_bytes(data[8:12], "big"):
+    if len(data) < 20 or data[:6] != _MAGIC or zlib.crc32(content) != int.from_bytes(data[8:12], "big"):
         raise CheckpointError(f"{path} is damaged or cut short: its checksum does not match")
     size = int.from_bytes(content[:8], "big")
-    plain = pickle.loads(pa.decompress(content[8:], size, codec="zstd", asbytes=True))
-    entries = {
-        key: SubtaskEntry(StateVersion(state[0], tuple(StateFile(*f) for f in state[1])), *rest)
-        for key, (state, *rest) in plain["entries"].items()
-    }
+    plain = unpack(pa.decompress(content[8:], size, codec="zstd", asbytes=True))
+    entries = {(uid, subtask): _entry_from_plain(*rest) for uid, subtask, *rest in plain["entries"]}
     return Seal(
-        plain["version"], entries, plain["committables"], plain["offset"], plain["frames"], plain.get("owner", "")
+        plain["version"], entries, plain["committables"], _offset(plain["offset"]), plain["frames"], plain["owner"]
     )
+
+
+def _entry_to_plain(entry: SubtaskEntry) -> list[Any]:
+    files = [[file.name, file.is_snapshot, file.bytes, file.entries] for file in entry.state.files]
+    return [entry.state.id, files, entry.inline, entry.deadline, entry.watermark, entry.has_ended]
+
+
+def _entry_from_plain(state_id: str, files: list[Any], *rest: Any) -> SubtaskEntry:
+    return SubtaskEntry(StateVersion(state_id, tuple(StateFile(*file) for file in files)), *rest)
+
+
+def _offset(plain: dict[str, Any]) -> Offset | None:
+    """Nothing stands for the beginning of the job."""
+    return Offset.from_json(plain) if plain else None

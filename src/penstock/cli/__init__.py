@@ -1,4 +1,4 @@
-"""The command line: `penstock`; owns what is typed and shown, not what is done."""
+"""The command line: `penstock`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes `python -m penstock.cli` the command line; owns nothing."""
+"""Makes `python -m penstock.cli` the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All commands put together, and what becomes of an error that a user can do something about; owns no command."""
+"""All commands put together, and what becomes of an error that a user can do something about."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import penstock
 from penstock.cli import jobs, kafka, state
 from penstock.cli.output import note
 from penstock.cli.run import run
+from penstock.cli.settings import settings
 from penstock.errors import PenstockError
 
 
@@ -56,5 +57,6 @@ app.command("list")(jobs.list_jobs)
 app.command("savepoint")(jobs.savepoint)
 app.command("stop")(jobs.stop)
 app.command("cancel")(jobs.cancel)
+app.command("settings")(settings)
 app.add_typer(state.app, name="state")
 app.add_typer(kafka.app, name="kafka")

@@ -1,4 +1,4 @@
-"""A program that goes on by itself: started as a process of its own, watched until its job is there; owns its log."""
+"""A program that goes on by itself: started as a process of its own, watched until its job is there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from penstock.cli.program import Program
 from penstock.common.configuration import Configuration
-from penstock.engine.job_cards import CardFolder, JobCard, user_folder
+from penstock.job.cards import CardFolder, JobCard, user_folder
 from penstock.scratch import make_private, open_private
 
 _LOOK_SECONDS = 0.1

@@ -1,4 +1,4 @@
-"""Commands for jobs that run: list, savepoint, stop, cancel; owns the words, the jobs do the work."""
+"""Commands for jobs that run: list, savepoint, stop, cancel."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import typer
 
 from penstock.cli.output import NOTHING, Columns, moment, note, number, one_line, show_json
 from penstock.common.job_failure import summary_of
-from penstock.engine.running_jobs import RunningJob, find_job, running_jobs
 from penstock.errors import ConfigurationError
+from penstock.job.running_jobs import RunningJob, find_job, running_jobs
 
 _ID_DIGITS = 12
 

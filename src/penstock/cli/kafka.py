@@ -1,4 +1,4 @@
-"""Commands for a Kafka broker on this machine: start, stop, status; owns the words, the broker does the work."""
+"""Commands for a Kafka broker on this machine: start, stop, status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How results look: tables on a terminal, plain columns where they are piped, JSON for programs; owns no contents."""
+"""How results look: tables on a terminal, plain columns where they are piped, JSON for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's program, run as `python` would run it, and what becomes of its end; owns no job."""
+"""A user's program, run as `python` would run it, and what becomes of its end."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 
 import penstock
 from penstock.cli.output import note
-from penstock.engine.announcing import running_jobs_of_this_process
 from penstock.errors import ConfigurationError, JobCancelledError, JobFailedError, PenstockError
+from penstock.job.announcing import running_jobs_of_this_process
 from penstock.runtime.failure import format_user_traceback
 
 FAILED = 1

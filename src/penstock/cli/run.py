@@ -1,4 +1,4 @@
-"""The command `run`: what is given on the line becomes the configuration of a program; owns the options."""
+"""The command `run`: what is given on the line becomes the configuration of a program."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def _configuration(
     """What was given, read once, so that a mistake in it is one of the call and not of the program."""
     # Here, because other commands need not wait until half of Penstock is loaded.
     from penstock.checkpoint.directory import absolute_uri
-    from penstock.graph import settings as keys
+    from penstock.graph import declared_settings as keys
+    from penstock.graph.settings import JobSettings
 
     configuration = Configuration()
     for text in settings:
@@ -95,7 +96,7 @@ def _configuration(
     if master is not None:
         configuration.set_string(keys.SPARK_MASTER, master)
     try:
-        keys.JobSettings.from_configuration(configuration)
+        JobSettings.from_configuration(configuration)
     except ConfigurationError as error:
         raise typer.BadParameter(str(error), param_hint="-D") from None
     return configuration

@@ -1,4 +1,4 @@
-"""The command `state show`: what is in a savepoint or a checkpoint; owns how it is shown, not how it is counted."""
+"""The command `state show`: what is in a savepoint or a checkpoint."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _show_keys(title: str, shares: list[tuple[str, KeyShare]]) -> None:
 
 def key_text(key: bytes) -> str:
     """A key as Python writes it; its bytes if it is of a class that is not here."""
-    from penstock.state.keys import decode_key
+    from penstock.keys.codec import decode_key
 
     try:
         return repr(decode_key(key))

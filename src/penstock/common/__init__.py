@@ -1,4 +1,4 @@
-"""Vocabulary shared by all layers: types, time, watermarks, configuration, job handles; owns no behaviour of jobs."""
+"""Vocabulary shared by all layers: types, time, watermarks, configuration, job handles."""
 
 from __future__ import annotations
 

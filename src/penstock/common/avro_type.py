@@ -1,4 +1,4 @@
-"""Avro schemas as declared types; owns their text, not the encoding.
+"""Avro schemas as declared types.
 
 Users import these names from `penstock.datastream.formats.avro`.
 """
@@ -51,7 +51,7 @@ class AvroSchema:
         return hash(str(self))
 
 
-class GenericRecordAvroTypeInfo(TypeInformation):
+class GenericRecordAvroTypeInfo(TypeInformation[Any]):
     """Values as an Avro schema describes them: records are dicts."""
 
     def __init__(self, schema: AvroSchema) -> None:

@@ -1,4 +1,4 @@
-"""Declared types without parts: numbers, text, times, pickled objects; owns no types made of others.
+"""Declared types without parts: numbers, text, times, pickled objects.
 
 Users import these names from `penstock.common.typeinfo`.
 """
@@ -10,12 +10,15 @@ import pickle
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NoReturn
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, Generic, NoReturn
 
 import pyarrow as pa
 
 from penstock.common.basic_values import CONVERTERS, UnfitError, to_date, to_time, to_timestamp
 from penstock.common.time import Instant
+from penstock.common.type_variables import T_co
 
 __all__ = [
     "BasicType",
@@ -38,8 +41,8 @@ def shown(value: Any) -> str:
     return _SHOWN.repr(value)
 
 
-class TypeInformation(ABC):
-    """A declared type. None is a value of every type.
+class TypeInformation(ABC, Generic[T_co]):
+    """A declared type: `TypeInformation[int]` is a type whose values are ints. None is a value of every type.
 
     `coerce` turns a value into the declared type or refuses it. `to_internal_type` turns a coerced value into
     the form `pyarrow.array(..., arrow_type())` takes, and `from_internal_type` turns it back.
@@ -135,7 +138,7 @@ _ARROW_TYPES = {
 }
 
 
-class BasicTypeInfo(TypeInformation):
+class BasicTypeInfo(TypeInformation[T_co]):
     """A type without parts."""
 
     def __init__(self, basic_type: BasicType) -> None:
@@ -161,67 +164,67 @@ class BasicTypeInfo(TypeInformation):
         return self._converted(CONVERTERS[self._basic_type.name], value)
 
     @staticmethod
-    def STRING_TYPE_INFO() -> BasicTypeInfo:
+    def STRING_TYPE_INFO() -> BasicTypeInfo[str]:
         """Return the type of `Types.STRING`."""
         return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
-    def BOOLEAN_TYPE_INFO() -> BasicTypeInfo:
+    def BOOLEAN_TYPE_INFO() -> BasicTypeInfo[bool]:
         """Return the type of `Types.BOOLEAN`."""
         return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
-    def BYTE_TYPE_INFO() -> BasicTypeInfo:
+    def BYTE_TYPE_INFO() -> BasicTypeInfo[int]:
         """Return the type of `Types.BYTE`."""
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
-    def SHORT_TYPE_INFO() -> BasicTypeInfo:
+    def SHORT_TYPE_INFO() -> BasicTypeInfo[int]:
         """Return the type of `Types.SHORT`."""
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
-    def INT_TYPE_INFO() -> BasicTypeInfo:
+    def INT_TYPE_INFO() -> BasicTypeInfo[int]:
         """Return the type of `Types.INT`."""
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
-    def LONG_TYPE_INFO() -> BasicTypeInfo:
+    def LONG_TYPE_INFO() -> BasicTypeInfo[int]:
         """Return the type of `Types.LONG`."""
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
-    def FLOAT_TYPE_INFO() -> BasicTypeInfo:
+    def FLOAT_TYPE_INFO() -> BasicTypeInfo[float]:
         """Return the type of `Types.FLOAT`."""
         return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod
-    def DOUBLE_TYPE_INFO() -> BasicTypeInfo:
+    def DOUBLE_TYPE_INFO() -> BasicTypeInfo[float]:
         """Return the type of `Types.DOUBLE`."""
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
-    def CHAR_TYPE_INFO() -> BasicTypeInfo:
+    def CHAR_TYPE_INFO() -> BasicTypeInfo[str]:
         """Return the type of `Types.CHAR`."""
         return BasicTypeInfo(BasicType.CHAR)
 
     @staticmethod
-    def BIG_INT_TYPE_INFO() -> BasicTypeInfo:
+    def BIG_INT_TYPE_INFO() -> BasicTypeInfo[int]:
         """Return the type of `Types.BIG_INT`."""
         return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
-    def BIG_DEC_TYPE_INFO() -> BasicTypeInfo:
+    def BIG_DEC_TYPE_INFO() -> BasicTypeInfo[Decimal]:
         """Return the type of `Types.BIG_DEC`."""
         return BasicTypeInfo(BasicType.BIG_DEC)
 
     @staticmethod
-    def INSTANT_TYPE_INFO() -> BasicTypeInfo:
+    def INSTANT_TYPE_INFO() -> BasicTypeInfo[Instant]:
         """Return the type of `Types.INSTANT`."""
         return InstantTypeInfo(BasicType.INSTANT)
 
 
-class InstantTypeInfo(BasicTypeInfo):
+class InstantTypeInfo(BasicTypeInfo[Instant]):
     """A point in time; Arrow holds its microseconds."""
 
     def need_conversion(self) -> bool:
@@ -237,7 +240,7 @@ class InstantTypeInfo(BasicTypeInfo):
         return None if obj is None else Instant.of_datetime(obj)
 
 
-class DateTypeInfo(TypeInformation):
+class DateTypeInfo(TypeInformation[date]):
     """A calendar date (`datetime.date`)."""
 
     def __repr__(self) -> str:
@@ -252,7 +255,7 @@ class DateTypeInfo(TypeInformation):
         return self._converted(to_date, value)
 
 
-class TimeTypeInfo(TypeInformation):
+class TimeTypeInfo(TypeInformation[time]):
     """A time of day (`datetime.time`)."""
 
     def __repr__(self) -> str:
@@ -267,7 +270,7 @@ class TimeTypeInfo(TypeInformation):
         return self._converted(to_time, value)
 
 
-class TimestampTypeInfo(TypeInformation):
+class TimestampTypeInfo(TypeInformation[datetime]):
     """A date and time of day without a time zone (`datetime.datetime`)."""
 
     def __repr__(self) -> str:
@@ -282,7 +285,7 @@ class TimestampTypeInfo(TypeInformation):
         return self._converted(to_timestamp, value)
 
 
-class PickledBytesTypeInfo(TypeInformation):
+class PickledBytesTypeInfo(TypeInformation[Any]):
     """Any Python object; Arrow holds its pickle."""
 
     def __repr__(self) -> str:

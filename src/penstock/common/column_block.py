@@ -1,4 +1,4 @@
-"""Records kept as Arrow columns until somebody needs objects; owns how a row of columns becomes an object.
+"""Records kept as Arrow columns until somebody needs objects.
 
 Which operators work on columns, and how they travel, is the runtime's business.
 """

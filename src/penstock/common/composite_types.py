@@ -1,4 +1,4 @@
-"""Declared types made of others: lists, arrays, maps, tuples, rows and records; owns no types without parts.
+"""Declared types made of others: lists, arrays, maps, tuples, rows and records.
 
 Users import these names from `penstock.common.typeinfo`.
 """
@@ -10,17 +10,19 @@ import copy
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Generic
 
 import pyarrow as pa
 
 from penstock.common.basic_types import BasicTypeInfo, TypeInformation, shown
 from penstock.common.dataclass_defaults import default_maker
 from penstock.common.state_aliases import alias_names, aliases_of
+from penstock.common.type_variables import K_co, T_co, V_co
 from penstock.common.types import Row, RowKind
 
 __all__ = [
     "BasicArrayTypeInfo",
+    "FrozenListTypeInfo",
     "ListTypeInfo",
     "MapTypeInfo",
     "ObjectArrayTypeInfo",
@@ -31,14 +33,14 @@ __all__ = [
 ]
 
 
-class _SequenceTypeInfo(TypeInformation):
+class _SequenceTypeInfo(TypeInformation[list[T_co]]):
     _name = "LIST"
 
-    def __init__(self, element_type: TypeInformation) -> None:
+    def __init__(self, element_type: TypeInformation[T_co]) -> None:
         self._element_type = _checked(element_type, self._name)
 
     @property
-    def element_type(self) -> TypeInformation:
+    def element_type(self) -> TypeInformation[T_co]:
         """The type of an element."""
         return self._element_type
 
@@ -83,23 +85,27 @@ class _SequenceTypeInfo(TypeInformation):
         return self._element_type
 
 
-class ListTypeInfo(_SequenceTypeInfo):
+class ListTypeInfo(_SequenceTypeInfo[T_co]):
     """A list."""
 
 
-class BasicArrayTypeInfo(_SequenceTypeInfo):
+class FrozenListTypeInfo(ListTypeInfo[T_co]):
+    """A list whose values in Python are tuples, for state that nobody can change."""
+
+
+class BasicArrayTypeInfo(_SequenceTypeInfo[T_co]):
     """An array of basic values (a list in Python)."""
 
     _name = "BASIC_ARRAY"
 
 
-class ObjectArrayTypeInfo(_SequenceTypeInfo):
+class ObjectArrayTypeInfo(_SequenceTypeInfo[T_co]):
     """An array of any values (a list in Python)."""
 
     _name = "OBJECT_ARRAY"
 
 
-class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
+class PrimitiveArrayTypeInfo(_SequenceTypeInfo[T_co]):
     """An array of numbers (a list in Python); an array of BYTE is `bytes`."""
 
     _name = "PRIMITIVE_ARRAY"
@@ -123,20 +129,20 @@ class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
         return self._element_type == BasicTypeInfo.BYTE_TYPE_INFO()
 
 
-class MapTypeInfo(TypeInformation):
+class MapTypeInfo(TypeInformation[dict[K_co, V_co]], Generic[K_co, V_co]):
     """A dict."""
 
-    def __init__(self, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
+    def __init__(self, key_type_info: TypeInformation[K_co], value_type_info: TypeInformation[V_co]) -> None:
         self._key_type_info = _checked(key_type_info, "MAP")
         self._value_type_info = _checked(value_type_info, "MAP")
 
     @property
-    def key_type(self) -> TypeInformation:
+    def key_type(self) -> TypeInformation[K_co]:
         """The type of a key."""
         return self._key_type_info
 
     @property
-    def value_type(self) -> TypeInformation:
+    def value_type(self) -> TypeInformation[V_co]:
         """The type of a value."""
         return self._value_type_info
 
@@ -184,7 +190,7 @@ class MapTypeInfo(TypeInformation):
         return self._key_type_info, self._value_type_info
 
 
-class _FieldsTypeInfo(TypeInformation):
+class _FieldsTypeInfo(TypeInformation[T_co]):
     # What rows and tuples have in common: typed fields in order, a struct in Arrow.
     _name = "TUPLE"
 
@@ -250,7 +256,7 @@ class _FieldsTypeInfo(TypeInformation):
         return tuple(self._field_names), tuple(self._field_types)
 
 
-class TupleTypeInfo(_FieldsTypeInfo):
+class TupleTypeInfo(_FieldsTypeInfo[tuple[Any, ...]]):
     """A tuple of fixed length."""
 
     def __init__(self, field_types: Iterable[TypeInformation]) -> None:
@@ -263,7 +269,7 @@ class TupleTypeInfo(_FieldsTypeInfo):
         return f"TupleTypeInfo({', '.join(map(str, self._field_types))})"
 
 
-class RowTypeInfo(_FieldsTypeInfo):
+class RowTypeInfo(_FieldsTypeInfo[Row]):
     """A `Row`, with the declared names or f0, f1 and so on.
 
     Values may be rows without names, tuples and lists, by position; and what has just these names in any order: a Row,
@@ -401,7 +407,7 @@ def _given(value: Any) -> Any:
     return value
 
 
-def _checked(part: TypeInformation, whole: str) -> TypeInformation:
+def _checked(part: TypeInformation[T_co], whole: str) -> TypeInformation[T_co]:
     if not isinstance(part, TypeInformation):
         raise TypeError(f"{whole} expects types such as Types.INT(), got {type(part).__name__} {shown(part)}")
     return part

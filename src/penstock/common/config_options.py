@@ -1,4 +1,4 @@
-"""Typed configuration keys; owns no values."""
+"""Typed configuration keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Configuration`, settings by case-sensitive Flink keys; owns no meaning of any key."""
+"""`Configuration`, settings by case-sensitive Flink keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that have a meaning of their own in the model; owns nothing else."""
+"""Numbers that have a meaning of their own in the model."""
 
 from __future__ import annotations
 

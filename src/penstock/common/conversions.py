@@ -1,4 +1,4 @@
-"""Many values of a declared type at once; owns the quick way to what `TypeInformation.coerce` makes of each of them.
+"""Many values of a declared type at once.
 
 Values that are of their type already pass as they are, at a few dozen nanoseconds each: what is asked of a whole column
 (`set(map(type, values))`) is answered in C. A tuple or row is taken apart into columns, and made anew only where one

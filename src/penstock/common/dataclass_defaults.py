@@ -1,4 +1,4 @@
-"""Defaults of dataclass fields, also of classes that travelled by value; owns the question whether there is one."""
+"""Defaults of dataclass fields, also of classes that travelled by value."""
 
 from __future__ import annotations
 

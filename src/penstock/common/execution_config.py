@@ -1,4 +1,4 @@
-"""`ExecutionConfig`, settings of a whole job; owns no execution."""
+"""`ExecutionConfig`, settings of a whole job."""
 
 from __future__ import annotations
 

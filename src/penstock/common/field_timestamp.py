@@ -1,4 +1,4 @@
-"""Event time that is a field of the record; owns how its value becomes milliseconds, of objects and columns alike."""
+"""Event time that is a field of the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that whoever starts a program gives to all environments that it makes; owns their place, no meaning."""
+"""Settings that whoever starts a program gives to all environments that it makes."""
 
 from __future__ import annotations
 

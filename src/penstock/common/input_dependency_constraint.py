@@ -1,4 +1,4 @@
-"""`InputDependencyConstraint`, accepted so that programs import; owns no scheduling (Spark schedules)."""
+"""`InputDependencyConstraint`, accepted so that programs import."""
 
 from __future__ import annotations
 

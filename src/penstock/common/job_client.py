@@ -1,15 +1,18 @@
-"""`JobClient`, what a program can do with a job it started; owns no job (the engine implements it)."""
+"""`JobClient`, what a program can do with a job it started, whatever engine runs it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 from penstock.common.completable_future import CompletableFuture
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_failure import JobFailure
 from penstock.common.job_id import JobID
+from penstock.common.job_progress import Progress
 from penstock.common.job_status import JobStatus
+from penstock.common.operator_metrics import OperatorMetrics
 
 __all__ = ["JobClient"]
 
@@ -64,10 +67,30 @@ class JobClient(ABC):
     def wait(self, timeout: float | None = None) -> JobExecutionResult:
         """Wait for the end of the job and return its result; raises what made it fail."""
 
-    def was_drained(self) -> bool:
-        """Whether sources were ended before all was read, by `stop` or with a savepoint."""
-        return False
+    @abstractmethod
+    def progress(self) -> Progress:
+        """Return the last batch, records, rate, watermark and lag, and how the sources are paced."""
 
+    @abstractmethod
+    def metrics(self) -> OperatorMetrics:
+        """Return records in and out, and the user's own metrics, by the names of operators."""
+
+    @abstractmethod
     def last_failure(self) -> JobFailure | None:
         """Return what went wrong last, also if the job was restarted after it; None if nothing did."""
-        return None
+
+    @abstractmethod
+    def restarts(self) -> int:
+        """Return how often the job was restarted after a failure."""
+
+    @abstractmethod
+    def explain(self) -> str:
+        """Return the plan that runs, as text."""
+
+    @abstractmethod
+    def was_drained(self) -> bool:
+        """Whether sources were ended before all was read, by `stop` or with a savepoint."""
+
+    @abstractmethod
+    def collected(self, collect_id: str) -> Iterator[Any]:
+        """Return the records of a collecting sink as they become final; `execute_and_collect` calls it."""

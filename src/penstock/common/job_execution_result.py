@@ -1,4 +1,4 @@
-"""`JobExecutionResult`, what is known about a job that ended well; owns no job."""
+"""`JobExecutionResult`, what is known about a job that ended well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`JobID`, the identity of a job; owns no job."""
+"""`JobID`, the identity of a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`JobStatus`, the states of a job's life; owns no transitions."""
+"""`JobStatus`, the states of a job's life."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of a job's operators by name; owns no counting."""
+"""Figures of a job's operators by name."""
 
 from __future__ import annotations
 

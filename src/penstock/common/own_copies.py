@@ -1,6 +1,6 @@
 """Objects that nobody else can change: what cannot change passes as it is, everything else is copied.
 
-Owns what counts as unchangeable and how values are copied; when that must happen is decided by whoever hands them on.
+When that must happen is decided by whoever hands them on.
 """
 
 from __future__ import annotations

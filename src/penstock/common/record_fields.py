@@ -1,4 +1,4 @@
-"""What "field" and "position" mean for each shape of record; owns the reading of fields, not what is done with them."""
+"""What "field" and "position" mean for each shape of record."""
 
 from __future__ import annotations
 

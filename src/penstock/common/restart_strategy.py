@@ -1,4 +1,4 @@
-"""Restart strategies: after a failure, how long to wait and when to give up; owns no clock and restarts nothing."""
+"""Restart strategies: after a failure, how long to wait and when to give up."""
 
 from __future__ import annotations
 

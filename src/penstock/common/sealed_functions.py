@@ -1,4 +1,4 @@
-"""Functions that certainly keep nothing of what they are given or return; owns what their code may consist of.
+"""Functions that certainly keep nothing of what they are given or return.
 
 Most lambdas are such. What they return is made of their arguments, of constants and of nothing else, so nobody has it
 but the caller, and a copy is of no use. Whatever is not known to be harmless counts as harmful.

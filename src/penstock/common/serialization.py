@@ -1,12 +1,13 @@
-"""Schemas that turn values into bytes and back, one record at a time; owns no files and no connections."""
+"""Schemas that turn values into bytes and back, one record at a time."""
 
 from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Generic
 
 from penstock.common.column_block import ColumnBlock
+from penstock.common.type_variables import T_co, T_contra
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row, changelog_text
 
@@ -21,19 +22,19 @@ __all__ = [
 ]
 
 
-class SerializationSchema(ABC):
+class SerializationSchema(ABC, Generic[T_contra]):
     """Turns a value into bytes."""
 
     @abstractmethod
-    def serialize(self, value: Any) -> bytes:
+    def serialize(self, value: T_contra) -> bytes:
         """Return the bytes of a value."""
 
 
-class DeserializationSchema(ABC):
+class DeserializationSchema(ABC, Generic[T_co]):
     """Turns bytes into a value."""
 
     @abstractmethod
-    def deserialize(self, message: bytes) -> Any:
+    def deserialize(self, message: bytes) -> T_co | None:
         """Return the value of the bytes; None leaves the record out."""
 
     def deserialize_many(self, messages: list[bytes]) -> list[Any]:
@@ -45,11 +46,11 @@ class DeserializationSchema(ABC):
         return None
 
     @abstractmethod
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[T_co]:
         """Return the type of the values."""
 
 
-class SimpleStringSchema(SerializationSchema, DeserializationSchema):
+class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
     """Text in a character set."""
 
     def __init__(self, charset: str = "UTF-8") -> None:
@@ -70,12 +71,12 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
         charset = self._charset
         return [message.decode(charset) for message in messages]
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[str]:
         """Return `Types.STRING()`."""
         return Types.STRING()
 
 
-class ByteArraySchema(SerializationSchema, DeserializationSchema):
+class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
     """Bytes as they are."""
 
     def serialize(self, value: Any) -> bytes:
@@ -92,12 +93,12 @@ class ByteArraySchema(SerializationSchema, DeserializationSchema):
         """Return the messages."""
         return messages
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[bytes]:
         """Return the type of bytes."""
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 
-class RowFieldExtractorSchema(SerializationSchema):
+class RowFieldExtractorSchema(SerializationSchema[Any]):
     """One bytes or text field of a row, as the key or value of a message."""
 
     def __init__(self, field_index: int) -> None:
@@ -127,20 +128,20 @@ class RowFieldExtractorSchema(SerializationSchema):
         return hash((RowFieldExtractorSchema, self._field_index))
 
 
-class Encoder(ABC):
+class Encoder(ABC, Generic[T_contra]):
     """Writes values to a file one after the other."""
 
     @abstractmethod
-    def encode(self, value: Any) -> bytes:
+    def encode(self, value: T_contra) -> bytes:
         """Return what is appended to the file for a value, with its separator."""
 
     @staticmethod
-    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
+    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder[Any]:
         """Write `str(value)` and a line break; a Row as Flink's Java text, `+I[1, a]`."""
         return _SimpleStringEncoder(charset_name)
 
 
-class _SimpleStringEncoder(Encoder):
+class _SimpleStringEncoder(Encoder[Any]):
     def __init__(self, charset_name: str) -> None:
         self._charset_name = _known_charset(charset_name)
 

@@ -1,13 +1,13 @@
-"""`TypeSerializer`, the contract of a user-written encoding; owns no encoding of its own."""
+"""`TypeSerializer`, the contract of a user-written encoding."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import BinaryIO, Generic, TypeVar
+from typing import BinaryIO, Generic
+
+from penstock.common.type_variables import T
 
 __all__ = ["TypeSerializer"]
-
-T = TypeVar("T")
 
 
 class TypeSerializer(ABC, Generic[T]):

@@ -1,4 +1,4 @@
-"""The names that fields of a class had before, declared on the class; owns that, not what is done with it."""
+"""The names that fields of a class had before, declared on the class."""
 
 from __future__ import annotations
 

@@ -1,18 +1,19 @@
-"""What a state descriptor takes as a type, and the declared type it stands for; owns no type itself."""
+"""What a state descriptor takes as a type, and the declared type it stands for."""
 
 from __future__ import annotations
 
 from penstock.common.avro_type import AvroSchema, GenericRecordAvroTypeInfo
 from penstock.common.type_inference import from_hint, is_record
+from penstock.common.type_variables import T
 from penstock.common.typeinfo import TypeInformation, Types
 
 __all__ = ["StateType", "checked_state_type"]
 
-StateType = TypeInformation | AvroSchema | type
+StateType = TypeInformation[T] | AvroSchema | type[T]
 """One of `Types.*`, an Avro schema, or a class: a dataclass or a named tuple."""
 
 
-def checked_state_type(state_name: str, declared: StateType | None) -> TypeInformation:
+def checked_state_type(state_name: str, declared: StateType[T] | None) -> TypeInformation[T]:
     """Return the declared type of a state; None means that it is pickled."""
     if declared is None:
         return Types.PICKLED_BYTE_ARRAY()

@@ -1,4 +1,4 @@
-"""Lengths and points of time as values; owns no clock."""
+"""Lengths and points of time as values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import datetime
 import functools
 import re
 
+from penstock.common.plain_data import keep_as
+from penstock.common.user_pickles import name_in_pickles
 from penstock.errors import ConfigurationError
 
 __all__ = ["Duration", "Instant", "Time", "to_millis"]
@@ -224,3 +226,15 @@ def _whole(value: int, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{what} takes a whole number, got {type(value).__name__} {value!r}")
     return value
+
+
+keep_as(
+    Instant,
+    "instant",
+    lambda instant: [instant.seconds, instant.nanos],
+    lambda plain, version: Instant(*plain),
+)
+
+name_in_pickles(Instant, "instant")
+name_in_pickles(Duration, "duration")
+name_in_pickles(Time, "time")

@@ -1,4 +1,4 @@
-"""Declared types from Python type hints and from Arrow schemas; owns no type itself."""
+"""Declared types from Python type hints and from Arrow schemas."""
 
 from __future__ import annotations
 

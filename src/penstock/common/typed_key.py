@@ -1,4 +1,4 @@
-"""A key selector with a declared type; owns that such keys are converted and checked wherever they are selected."""
+"""A key selector with a declared type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Row` and `RowKind`, the records of tables and changelogs; owns no type checking (see `typeinfo`)."""
+"""`Row` and `RowKind`, the records of tables and changelogs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import enum
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
+
+from penstock.common.plain_data import keep_as
+from penstock.common.user_pickles import name_in_pickles
 
 __all__ = ["Row", "RowKind", "changelog_text", "order_of_names"]
 
@@ -216,3 +219,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return value
+
+
+def _row_to_plain(row: Row) -> list[Any]:
+    return [None if row._fields is None else list(row._fields), row._values, row._row_kind.value]
+
+
+def _row_from_plain(plain: list[Any], version: int) -> Row:
+    fields, values, kind = plain
+    return Row.of_fields(None if fields is None else tuple(fields), values, RowKind(kind))
+
+
+keep_as(Row, "row", _row_to_plain, _row_from_plain)
+
+name_in_pickles(Row, "row of values")
+name_in_pickles(Row.of_fields, "row")
+name_in_pickles(RowKind, "row kind")

@@ -1,4 +1,4 @@
-"""How event time is read from records and how watermarks are made from it; owns no clock and emits nothing itself."""
+"""How event time is read from records and how watermarks are made from it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, overload
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.field_timestamp import FieldTimestamp
+from penstock.common.plain_data import UserValue, loaded
 from penstock.common.time import Duration, to_millis
+from penstock.common.type_variables import T_contra, V
+from penstock.common.user_pickles import name_in_pickles
 from penstock.errors import ConfigurationError
 
 __all__ = [
@@ -44,15 +47,15 @@ class Watermark:
             raise ValueError(f"a watermark must fit in 64 bits, got {self.timestamp}")
 
 
-class TimestampAssigner(ABC):
+class TimestampAssigner(ABC, Generic[T_contra]):
     """Reads the event time of a record."""
 
     @abstractmethod
-    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+    def extract_timestamp(self, value: T_contra, record_timestamp: int, /) -> int:
         """Return milliseconds since 1970; `record_timestamp` is what the source attached (or the minimum)."""
 
 
-class AssignerWithPeriodicWatermarks(TimestampAssigner):
+class AssignerWithPeriodicWatermarks(TimestampAssigner[T_contra]):
     """The older form of a strategy: one object reads event times and knows how far event time has got.
 
     Given to `assign_timestamps_and_watermarks` as it is. Each split has a copy, which is pickled into every checkpoint;
@@ -64,11 +67,11 @@ class AssignerWithPeriodicWatermarks(TimestampAssigner):
         """Return the watermark to emit now, None for none."""
 
 
-class AssignerWithPunctuatedWatermarks(TimestampAssigner):
+class AssignerWithPunctuatedWatermarks(TimestampAssigner[T_contra]):
     """The older form of a strategy whose watermarks are in the records."""
 
     @abstractmethod
-    def check_and_get_next_watermark(self, last_element: Any, extracted_timestamp: int) -> Watermark | int | None:
+    def check_and_get_next_watermark(self, last_element: T_contra, extracted_timestamp: int) -> Watermark | int | None:
         """Return the watermark to emit behind this record, None for none."""
 
 
@@ -102,14 +105,14 @@ class WatermarkOutput(Protocol):
         """Take idleness back."""
 
 
-class WatermarkGenerator(ABC):
+class WatermarkGenerator(ABC, Generic[T_contra]):
     """Makes watermarks from the records of one split.
 
     The object itself is the state: it is pickled into every checkpoint, so keep what cannot be pickled out of it.
     """
 
     @abstractmethod
-    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+    def on_event(self, event: T_contra, event_timestamp: int, output: WatermarkOutput) -> None:
         """See one record; a punctuated generator emits here."""
 
     @abstractmethod
@@ -117,7 +120,7 @@ class WatermarkGenerator(ABC):
         """Emit if there is something to say; called now and then, and always at the end of a batch."""
 
 
-class BoundedOutOfOrdernessWatermarks(WatermarkGenerator):
+class BoundedOutOfOrdernessWatermarks(WatermarkGenerator[Any]):
     """Watermark = highest timestamp seen - delay - 1: a record may come late by the delay, not more."""
 
     def __init__(self, max_out_of_orderness: Duration | int) -> None:
@@ -144,6 +147,14 @@ class BoundedOutOfOrdernessWatermarks(WatermarkGenerator):
         """Return the watermark to emit now."""
         return self._max_timestamp - self._delay_ms - 1
 
+    def to_plain(self) -> int:
+        """Return what a checkpoint keeps: the highest timestamp."""
+        return self._max_timestamp
+
+    def go_on_from(self, plain: int) -> None:
+        """Have seen what the generator of a checkpoint had; how late records may be is what the program says now."""
+        self._max_timestamp = max(self._max_timestamp, plain)
+
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Emit the current watermark."""
         output.emit_watermark(self.current())
@@ -156,7 +167,7 @@ class AscendingTimestampsWatermarks(BoundedOutOfOrdernessWatermarks):
         super().__init__(0)
 
 
-class NoWatermarksGenerator(WatermarkGenerator):
+class NoWatermarksGenerator(WatermarkGenerator[Any]):
     """For streams that need no event time."""
 
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
@@ -172,6 +183,12 @@ class NoWatermarksGenerator(WatermarkGenerator):
         """Return the lowest watermark."""
         return MIN_WATERMARK
 
+    def to_plain(self) -> None:
+        """There is nothing to keep."""
+
+    def go_on_from(self, plain: None) -> None:
+        """Start as ever."""
+
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Do nothing."""
 
@@ -186,8 +203,11 @@ class WatermarkAlignment:
 
 
 @dataclass(frozen=True)
-class WatermarkStrategy:
+class WatermarkStrategy(Generic[T_contra]):
     """How a source gives its records timestamps and watermarks. Immutable: each `with_*` returns a new strategy.
+
+    `WatermarkStrategy[Trade].for_monotonous_timestamps()` makes a strategy for trades; without the brackets type
+    checkers let it read anything.
 
     >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
     >>> strategy = strategy.with_timestamp_assigner(lambda value, record_timestamp: value["ts"])
@@ -195,25 +215,25 @@ class WatermarkStrategy:
     7
     """
 
-    generator_supplier: Callable[[], WatermarkGenerator]
-    timestamp_assigner: Callable[[Any, int], int] | None = None
+    generator_supplier: Callable[[], WatermarkGenerator[T_contra]]
+    timestamp_assigner: Callable[[T_contra, int], int] | None = None
     idle_timeout_ms: int | None = None
     alignment: WatermarkAlignment | None = None
 
-    @staticmethod
-    def for_monotonous_timestamps() -> WatermarkStrategy:
+    @classmethod
+    def for_monotonous_timestamps(cls) -> WatermarkStrategy[T_contra]:
         """For timestamps that never fall within a split."""
         return WatermarkStrategy(AscendingTimestampsWatermarks)
 
-    @staticmethod
-    def for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> WatermarkStrategy:
+    @classmethod
+    def for_bounded_out_of_orderness(cls, max_out_of_orderness: Duration) -> WatermarkStrategy[T_contra]:
         """For records that come late by at most the given time."""
         delay_ms = to_millis(max_out_of_orderness)
         BoundedOutOfOrdernessWatermarks(delay_ms)  # refuses a bad delay here, not in a task
         return WatermarkStrategy(functools.partial(BoundedOutOfOrdernessWatermarks, delay_ms))
 
-    @staticmethod
-    def for_ingestion_time() -> WatermarkStrategy:
+    @classmethod
+    def for_ingestion_time(cls) -> WatermarkStrategy[T_contra]:
         """Give records the time at which they are read: event time by the clock of the machine that reads.
 
         Times never fall, and nothing is late. A batch that is run again after a failure gives its records later times:
@@ -223,20 +243,20 @@ class WatermarkStrategy:
         return WatermarkStrategy(AscendingTimestampsWatermarks, IngestionTime())
 
     @staticmethod
-    def for_assigner(assigner: TimestampAssigner) -> WatermarkStrategy:
+    def for_assigner(assigner: TimestampAssigner[V]) -> WatermarkStrategy[V]:
         """For an object of the older form: AssignerWithPeriodicWatermarks or AssignerWithPunctuatedWatermarks."""
         if isinstance(assigner, AssignerWithPunctuatedWatermarks):
             supplier = functools.partial(_PunctuatedAssignerWatermarks, copy.deepcopy(assigner))
             return WatermarkStrategy(supplier, assigner.extract_timestamp)
         return AssignerWithPeriodicWatermarksWrapper(assigner)
 
-    @staticmethod
-    def no_watermarks() -> WatermarkStrategy:
+    @classmethod
+    def no_watermarks(cls) -> WatermarkStrategy[T_contra]:
         """For streams that need no event time."""
         return WatermarkStrategy(NoWatermarksGenerator)
 
     @staticmethod
-    def for_generator(generator_supplier: Callable[[], WatermarkGenerator]) -> WatermarkStrategy:
+    def for_generator(generator_supplier: Callable[[], WatermarkGenerator[V]]) -> WatermarkStrategy[V]:
         """For a generator of your own: `generator_supplier()` makes the one of each split."""
         if not callable(generator_supplier):
             raise TypeError(
@@ -245,9 +265,17 @@ class WatermarkStrategy:
             )
         return WatermarkStrategy(generator_supplier)
 
+    @overload
+    def with_timestamp_assigner(self, timestamp_assigner: TimestampAssigner[V]) -> WatermarkStrategy[V]: ...
+
+    @overload
     def with_timestamp_assigner(
-        self, timestamp_assigner: TimestampAssigner | Callable[[Any, int], int] | str | int
-    ) -> WatermarkStrategy:
+        self, timestamp_assigner: Callable[[T_contra, int], int] | str | int
+    ) -> WatermarkStrategy[T_contra]: ...
+
+    def with_timestamp_assigner(
+        self, timestamp_assigner: TimestampAssigner[Any] | Callable[[T_contra, int], int] | str | int
+    ) -> WatermarkStrategy[Any]:
         """Read event time with a `TimestampAssigner`, a callable (value, record timestamp) -> milliseconds, or a field.
 
         A field is a name, or a position from 0; it holds milliseconds, datetimes (without a zone: in UTC) or Instants.
@@ -263,7 +291,7 @@ class WatermarkStrategy:
             )
         return self._with(timestamp_assigner=timestamp_assigner)
 
-    def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy:
+    def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy[T_contra]:
         """Take a split without records for this long as idle, so that it holds nobody up."""
         timeout_ms = to_millis(idle_timeout)
         if timeout_ms <= 0:
@@ -275,7 +303,7 @@ class WatermarkStrategy:
         watermark_group: str,
         max_allowed_watermark_drift: Duration,
         update_interval: Duration | None = None,
-    ) -> WatermarkStrategy:
+    ) -> WatermarkStrategy[T_contra]:
         """Keep the sources of a group together in event time."""
         drift_ms = to_millis(max_allowed_watermark_drift)
         interval_ms = 1000 if update_interval is None else to_millis(update_interval)
@@ -286,7 +314,7 @@ class WatermarkStrategy:
             )
         return self._with(alignment=WatermarkAlignment(watermark_group, drift_ms, interval_ms))
 
-    def _with(self, **changes: Any) -> WatermarkStrategy:
+    def _with(self, **changes: Any) -> WatermarkStrategy[Any]:
         # Not dataclasses.replace: a subclass may have another constructor.
         settings = {
             "generator_supplier": self.generator_supplier,
@@ -296,7 +324,7 @@ class WatermarkStrategy:
         }
         return WatermarkStrategy(**{**settings, **changes})
 
-    def create_generator(self) -> WatermarkGenerator:
+    def create_generator(self) -> WatermarkGenerator[T_contra]:
         """Make the generator of one split."""
         generator = self.generator_supplier()
         if not isinstance(generator, WatermarkGenerator):
@@ -310,7 +338,7 @@ def _is_field(given: Any) -> bool:
     return isinstance(given, int) and not isinstance(given, bool) and given >= 0
 
 
-class AssignerWithPeriodicWatermarksWrapper(WatermarkStrategy):
+class AssignerWithPeriodicWatermarksWrapper(WatermarkStrategy[T_contra]):
     """A strategy around one old-style object that both extracts timestamps and knows the current watermark."""
 
     def __init__(self, assigner: Any) -> None:
@@ -322,10 +350,16 @@ class AssignerWithPeriodicWatermarksWrapper(WatermarkStrategy):
         super().__init__(functools.partial(_PeriodicAssignerWatermarks, as_given), assigner.extract_timestamp)
 
 
-class _PeriodicAssignerWatermarks(WatermarkGenerator):
+class _PeriodicAssignerWatermarks(WatermarkGenerator[Any]):
     # Each split has a copy of the assigner, which must see the records itself to know its watermark.
     def __init__(self, assigner: Any) -> None:
         self._assigner = copy.deepcopy(assigner)
+
+    def to_plain(self) -> UserValue:
+        return UserValue(self._assigner)
+
+    def go_on_from(self, plain: Any) -> None:
+        self._assigner = loaded(plain)
 
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
         self._assigner.extract_timestamp(event, event_timestamp)
@@ -336,9 +370,15 @@ class _PeriodicAssignerWatermarks(WatermarkGenerator):
             output.emit_watermark(watermark)
 
 
-class _PunctuatedAssignerWatermarks(WatermarkGenerator):
+class _PunctuatedAssignerWatermarks(WatermarkGenerator[Any]):
     def __init__(self, assigner: AssignerWithPunctuatedWatermarks) -> None:
         self._assigner = copy.deepcopy(assigner)
+
+    def to_plain(self) -> UserValue:
+        return UserValue(self._assigner)
+
+    def go_on_from(self, plain: Any) -> None:
+        self._assigner = loaded(plain)
 
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
         watermark = self._assigner.check_and_get_next_watermark(event, event_timestamp)
@@ -347,3 +387,36 @@ class _PunctuatedAssignerWatermarks(WatermarkGenerator):
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """All has been said when the records came."""
+
+
+# Exactly these: a class derived from one of them is the user's, and may hold more.
+_KINDS: dict[type, str] = {
+    AscendingTimestampsWatermarks: "highest",
+    BoundedOutOfOrdernessWatermarks: "highest",
+    NoWatermarksGenerator: "none",
+    _PeriodicAssignerWatermarks: "assigner",
+    _PunctuatedAssignerWatermarks: "assigner",
+}
+_USERS = "generator"
+
+
+def generator_to_plain(generator: WatermarkGenerator) -> tuple[str, Any]:
+    """Return what a checkpoint keeps of a generator: its kind, and plain data or an object of the user's."""
+    kind = _KINDS.get(type(generator), _USERS)
+    return kind, UserValue(generator) if kind == _USERS else generator.to_plain()  # type: ignore[attr-defined]
+
+
+def generator_from_plain(strategy: WatermarkStrategy, plain: tuple[str, Any]) -> WatermarkGenerator:
+    """Return the generator of a strategy, gone on from a checkpoint; one of another kind starts anew."""
+    kind, content = plain
+    generator = strategy.create_generator()
+    if kind != _KINDS.get(type(generator), _USERS):
+        return generator
+    if kind == _USERS:
+        users: WatermarkGenerator = loaded(content)
+        return users
+    generator.go_on_from(content)  # type: ignore[attr-defined]
+    return generator
+
+
+name_in_pickles(Watermark, "watermark")

@@ -1,4 +1,4 @@
-"""The records of a cached stream in files: written once by a sink, read by the source of later jobs; owns the format.
+"""The records of a cached stream in files: written once by a sink, read by the source of later jobs.
 
 A file holds what one subtask got in one version: frames of some thousands of records, each with its number of records,
 its length and a CRC-32 in front, so that a reader skips what it does not need. The name says the rest: subtask, version
@@ -20,11 +20,12 @@ from zlib import crc32
 import cloudpickle
 import pyarrow as pa
 
-from penstock.common.disk_space import told_if_full
+from penstock.common.plain_data import kept_as
 from penstock.connectors.sink import Committer, Sink, SinkContext, SinkWriter
 from penstock.connectors.source import Chunk, SplitSource
-from penstock.connectors.storage import Storage, path_segment
 from penstock.errors import SinkError, SourceError
+from penstock.storage.disk_space import told_if_full
+from penstock.storage.places import Storage, path_segment
 
 _FRAME = struct.Struct(">IQQI")  # records, length, length without compression, checksum
 _FRAME_RECORDS = 5_000
@@ -47,6 +48,7 @@ class CachedFile:
         return f"records-{self.subtask}-{self.version}-{self.records}"
 
 
+@kept_as("cached records")
 @dataclass(frozen=True)
 class _Finished:
     """For the committer: a file, or without one an end, and the name that makes it part of the cache."""
@@ -54,6 +56,13 @@ class _Finished:
     location: str
     name: str
     written: str = ""
+
+    def to_plain(self) -> list[Any]:
+        return [self.location, self.name, self.written]
+
+    @classmethod
+    def from_plain(cls, plain: list[Any], version: int) -> _Finished:
+        return cls(*plain)
 
 
 def whole_cache(location: str) -> tuple[CachedFile, ...] | None:

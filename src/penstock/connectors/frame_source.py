@@ -1,7 +1,4 @@
-"""A source that Spark reads: how to make its frame, and how Arrow batches of it become Python values.
-
-Owns no Spark code: the session and the frame are opaque here, the engine calls `make_frame` with them.
-"""
+"""A source that Spark reads: how to make its frame, and how Arrow batches of it become Python values."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.common.column_block import FORMS, ColumnBlock, columns_or_objects, objects_of
+from penstock.common.type_variables import T_co
 from penstock.connectors.source import Source
 from penstock.errors import ConfigurationError, GraphError, SourceError
 
@@ -18,7 +16,7 @@ RowFormat = str | Callable[[dict[str, Any]], Any]
 """What a row becomes: "row", "dict", "tuple", "value" (single column), or a function of the row as a dict."""
 
 
-class FrameSource(Source):
+class FrameSource(Source[T_co]):
     """A Spark streaming DataFrame as a source; positions and replay are Spark's.
 
     A bounded frame source ends once what is there when the job starts has been read.
@@ -44,7 +42,7 @@ class FrameSource(Source):
         """Whether the job ends with this source."""
         return self.bounded
 
-    def on_engine(self, name: str, *, has_spark: bool) -> Source:
+    def on_engine(self, name: str, *, has_spark: bool) -> Source[T_co]:
         """Only Spark reads a frame."""
         if not has_spark:
             raise GraphError(f"source {name!r} is read by Spark: it cannot run in process")

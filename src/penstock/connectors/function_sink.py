@@ -1,6 +1,6 @@
 """Sinks that users write in Python: a function called with every record, or transactions in two phases.
 
-Owns the mapping to the `Sink` contract; what the records do outside is the user's.
+What the records do outside is the user's.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from functools import partial
 from itertools import repeat
 from typing import Any
 
+from penstock.common.type_variables import T_contra
 from penstock.connectors.sink import Committer, RecordError, Sink, SinkContext, SinkWriter
 from penstock.errors import ConfigurationError
+from penstock.vocabulary.functions import SinkFunction
 
 
 @dataclass(frozen=True)
-class InvokeContext:
+class InvokeContext(SinkFunction.Context):
     """What a sink function is told beside the value: the record's event time (ms, or None), watermark and clock."""
 
     element_timestamp: int | None
@@ -105,7 +107,7 @@ class TransactionContext:
     attempt: str
 
 
-class TwoPhaseCommitSink(Sink):
+class TwoPhaseCommitSink(Sink[T_contra]):
     """A sink of transactions, one for each subtask and batch that has records: exactly-once.
 
     A transaction is any picklable handle. `commit` runs on the driver, after the batch is sealed in the checkpoint,
@@ -118,7 +120,7 @@ class TwoPhaseCommitSink(Sink):
         """Open a transaction and return its handle; called in a task, before the first record of a batch."""
 
     @abstractmethod
-    def invoke(self, transaction: Any, value: Any, context: InvokeContext) -> None:
+    def invoke(self, transaction: Any, value: T_contra, context: InvokeContext) -> None:
         """Write one record into the transaction; called in a task."""
 
     @abstractmethod

@@ -1,7 +1,6 @@
 """Several sources read one after the other as one: history from files, then what is new from Kafka.
 
-Owns the switch: a source begins when the one before has been read to its end, by positions that are logged, so a replay
-switches at the same record. Positions are those of the sources, with the number of the source in front of the name.
+Positions are those of the sources, with the number of the source in front of the name.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from penstock.common.type_variables import T_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.connectors.source import (
     FoundPartition,
@@ -27,7 +27,7 @@ from penstock.errors import ConfigurationError
 _ENDLESS = 1 << 62
 
 
-class HybridSource(PartitionedSource):
+class HybridSource(PartitionedSource[T_co]):
     """Sources in their order; all but the last must end."""
 
     def __init__(self, sources: Sequence[Source]) -> None:

@@ -12,12 +12,13 @@ import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.common.column_block import ColumnBlock
+from penstock.common.type_variables import T_contra
 from penstock.errors import SinkError
 from penstock.metrics import MetricGroup
 
@@ -131,13 +132,13 @@ class Committer(ABC):
         self.commit(committables)
 
 
-class Sink(ABC):
-    """Anything that `DataStream.sink_to` takes and that Penstock's own tasks write."""
+class Sink(ABC, Generic[T_contra]):
+    """Anything that `DataStream.sink_to` takes and that Penstock's own tasks write; a `Sink[str]` takes texts."""
 
     ignores_records = False
     """Whether its writers do nothing with records, and so carry nothing over: then they may run where a source does."""
 
-    def validate(self, name: str) -> None:  # noqa: B027 - optional
+    def validate(self, name: str) -> None:
         """Raise a clear error before the job starts if the sink cannot work (unwritable directory, ...)."""
 
     def user_function(self) -> Any:

@@ -1,6 +1,6 @@
 """What a source is to Penstock: numbered splits or named partitions of replayable positions, or a frame of Spark's.
 
-Owns the contracts only; the sources themselves have modules of their own.
+The sources themselves have modules of their own.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.common.column_block import ColumnBlock
+from penstock.common.type_variables import T_co
 from penstock.common.typeinfo import TypeInformation
 
 
@@ -36,8 +37,8 @@ Chunk = tuple[list[Any] | ColumnBlock, list[int] | list[int | None] | npt.NDArra
 """Values and their timestamps, lists or columns; None where the source knows none."""
 
 
-class Source(ABC):
-    """Anything that `StreamExecutionEnvironment.from_source` takes."""
+class Source(ABC, Generic[T_co]):
+    """Anything that `StreamExecutionEnvironment.from_source` takes; a `Source[str]` reads texts."""
 
     @abstractmethod
     def is_bounded(self) -> bool:
@@ -51,18 +52,18 @@ class Source(ABC):
         """A few of the first records, if they are at hand without reading anything; for checks before a start."""
         return []
 
-    def produced_type(self) -> TypeInformation | None:
+    def produced_type(self) -> TypeInformation[T_co] | None:
         """The type of the records, where the source knows it."""
         return None
 
-    def validate(self, name: str) -> None:  # noqa: B027 - most sources have nothing to check
+    def validate(self, name: str) -> None:
         """Refuse, before a job starts, what cannot work; `name` is the operator's, for the message."""
 
     def side_outputs(self) -> frozenset[str]:
         """Ids of the side outputs that the source itself writes to."""
         return frozenset()
 
-    def on_engine(self, name: str, *, has_spark: bool) -> Source:
+    def on_engine(self, name: str, *, has_spark: bool) -> Source[T_co]:
         """Return the source as the engine reads it: most are the same everywhere, some only Spark can read.
 
         Asked once, before a job is compiled; `name` is the operator's, for the message of one that cannot be read.
@@ -70,7 +71,7 @@ class Source(ABC):
         return self
 
 
-class SplitSource(Source):
+class SplitSource(Source[T_co]):
     """A source that Penstock's own tasks read.
 
     A split is a sequence of records numbered 0, 1, 2, ...; a position is the number of the next record to
@@ -212,7 +213,7 @@ class PositionListener(ABC):
         """Let go of connections."""
 
 
-class PartitionedSource(Source):
+class PartitionedSource(Source[T_co]):
     """A source of named partitions, each a sequence of records by offset; partitions may turn up while the job runs.
 
     A subtask reads several of them, each with a watermark of its own. Offsets may have gaps. Reading a range again must

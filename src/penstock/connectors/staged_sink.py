@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from penstock.common.type_variables import T_contra
 from penstock.connectors.sink import Committer, Sink, SinkContext, SinkWriter, WorkRunner, run_here
 from penstock.connectors.stages import Stage, StageWriter
-from penstock.connectors.storage import path_segment
 from penstock.errors import SinkError
+from penstock.storage.places import path_segment
 
 INLINE_BYTES = 64 * 1024
 """What a subtask may put into the seal: a file, and a task that publishes it, would cost more."""
@@ -135,7 +136,7 @@ class RecordEncoder(ABC):
         return ""
 
 
-class StagedSink(Sink):
+class StagedSink(Sink[T_contra]):
     """A sink that shows each record exactly once, by staged publication."""
 
     inline_bytes = INLINE_BYTES

@@ -1,7 +1,8 @@
-"""What a subtask stages for publication: blocks of encoded records, inline in the seal or in a file; owns the format.
+"""What a subtask stages for publication: blocks of encoded records, inline in the seal or in a file.
 
-A block is plain picklable data that the sink's encoder made. Blocks are gathered into compressed frames: the lengths of
-the packed and the plain content, a CRC-32, and the packed content. A last, empty frame holds the number of records, so
+A block is what the sink's encoder made: plain data (`penstock.common.plain_data`), or any object of a user's encoder.
+Blocks are gathered into compressed frames: the lengths of the packed and the plain content, a CRC-32, and the packed
+content, in which each block has its length in front. A last, empty frame holds the number of records, so
 that a file that was cut off is told from a whole one. What is published, and how, is not decided here.
 """
 
@@ -9,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import pickle
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,16 +18,19 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from penstock.common.disk_space import told_if_full
-from penstock.connectors.storage import Storage
+from penstock.common.plain_data import UserValue, kept_as, loaded, pack, unpack
 from penstock.errors import SinkError
+from penstock.storage.disk_space import told_if_full
+from penstock.storage.places import Storage
 
 _FRAME = struct.Struct(">QQI")
 _LENGTHS = struct.Struct(">QQ")
+_BLOCK = struct.Struct(">Q")
 _FRAME_BYTES = 512 * 1024
 _CODEC = "zstd"
 
 
+@kept_as("stage")
 @dataclass(frozen=True)
 class Stage:
     """What one subtask staged in one try of a version: `inline` has the frames, or `file` of the folder `folder`.
@@ -46,6 +49,16 @@ class Stage:
     folder: str = ""
     file: str = ""
     note: str = ""
+
+    def to_plain(self) -> list[Any]:
+        """Return it as plain data."""
+        owner = [self.job_id, self.uid, self.subtask, self.version, self.attempt]
+        return [*owner, self.records, self.size, self.inline, self.folder, self.file, self.note]
+
+    @classmethod
+    def from_plain(cls, plain: list[Any], version: int) -> Stage:
+        """Return what `to_plain` described."""
+        return cls(*plain)
 
     def blocks(self) -> Iterator[Any]:
         """The blocks as they were staged; raises `SinkError`, perhaps after some of them, if not all are there."""
@@ -97,7 +110,9 @@ class StageWriter:
 
     def append(self, block: Any, records: int) -> None:
         """Take a block that stands for so many records."""
-        pickle.dump(block, self._plain, protocol=5)
+        data = pack(UserValue(block))
+        self._plain.write(_BLOCK.pack(len(data)))
+        self._plain.write(data)
         self.records += records
         if self._plain.tell() >= _FRAME_BYTES:
             self._end_frame()
@@ -179,7 +194,8 @@ def _read(stream: Any, stage: Stage, what: str) -> Iterator[Any]:
             return
         plain = io.BytesIO(pa.decompress(packed, plain_size, codec=_CODEC, asbytes=True))
         while plain.tell() < plain_size:
-            yield pickle.load(plain)
+            (length,) = _BLOCK.unpack(plain.read(_BLOCK.size))
+            yield loaded(unpack(plain.read(length)))
 
 
 def _frame(packed: bytes, plain_size: int) -> bytes:

@@ -1,29 +1,34 @@
-"""The DataStream API under PyFlink's names; owns no behaviour (functions run in the runtime, jobs in the engine)."""
+"""The DataStream API, under PyFlink's names."""
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+from penstock.datastream.async_data_stream import AsyncDataStream
+from penstock.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
 from penstock.datastream.checkpoint_config import CheckpointConfig
-from penstock.datastream.checkpoint_storage import (
+from penstock.datastream.connected_streams import ConnectedStreams
+from penstock.datastream.keyed_stream import KeyedStream
+from penstock.datastream.node_handle import DataStreamSink
+from penstock.datastream.stream import DataStream
+from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
+from penstock.datastream.windowed_stream import WindowedStream
+from penstock.vocabulary.checkpoint_storage import (
     CheckpointStorage,
     CustomCheckpointStorage,
     FileSystemCheckpointStorage,
     JobManagerCheckpointStorage,
 )
-from penstock.datastream.checkpointed_function import (
+from penstock.vocabulary.checkpointed_function import (
     CheckpointedFunction,
     CheckpointListener,
     FunctionInitializationContext,
     FunctionSnapshotContext,
     ListCheckpointed,
 )
-from penstock.datastream.checkpointing_mode import CheckpointingMode
-from penstock.datastream.commutativity import commutative
-from penstock.datastream.execution_mode import RuntimeExecutionMode
-from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
-from penstock.datastream.field_aggregates import (
+from penstock.vocabulary.checkpointing_mode import CheckpointingMode
+from penstock.vocabulary.commutativity import commutative
+from penstock.vocabulary.execution_mode import RuntimeExecutionMode
+from penstock.vocabulary.externalized_checkpoint_retention import ExternalizedCheckpointRetention
+from penstock.vocabulary.field_aggregates import (
     FieldAggregate,
     avg_of,
     count,
@@ -32,7 +37,7 @@ from penstock.datastream.field_aggregates import (
     min_of,
     sum_of,
 )
-from penstock.datastream.functions import (
+from penstock.vocabulary.functions import (
     AggregateFunction,
     AllWindowFunction,
     AsyncFunction,
@@ -60,24 +65,24 @@ from penstock.datastream.functions import (
     SourceFunction,
     WindowFunction,
 )
-from penstock.datastream.join_functions import (
+from penstock.vocabulary.join_functions import (
     CoGroupFunction,
     FlatJoinFunction,
     JoinFunction,
     ProcessJoinFunction,
 )
-from penstock.datastream.output_tag import OutputTag
-from penstock.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
-from penstock.datastream.state_backend import (
+from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.slot_sharing_group import MemorySize, SlotSharingGroup
+from penstock.vocabulary.state_backend import (
     CustomStateBackend,
     EmbeddedRocksDBStateBackend,
     HashMapStateBackend,
     PredefinedOptions,
     StateBackend,
 )
-from penstock.datastream.time_domain import TimeDomain
-from penstock.datastream.timerservice import TimerService
-from penstock.datastream.window import (
+from penstock.vocabulary.time_domain import TimeDomain
+from penstock.vocabulary.timerservice import TimerService
+from penstock.vocabulary.window import (
     CountWindow,
     Evictor,
     GlobalWindow,
@@ -88,15 +93,6 @@ from penstock.datastream.window import (
     Window,
     WindowAssigner,
 )
-
-if TYPE_CHECKING:
-    from penstock.datastream.async_data_stream import AsyncDataStream
-    from penstock.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
-    from penstock.datastream.connected_streams import ConnectedStreams
-    from penstock.datastream.data_stream import DataStream, DataStreamSink
-    from penstock.datastream.keyed_stream import KeyedStream
-    from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
-    from penstock.datastream.windowed_stream import WindowedStream
 
 __all__ = [
     "AggregateFunction",
@@ -179,27 +175,3 @@ __all__ = [
     "min_of",
     "sum_of",
 ]
-
-# The fluent classes import the runtime, which imports the vocabulary of this package: loading them on first use
-# breaks the circle, and keeps them out of the workers, which only need the vocabulary.
-_FLUENT_MODULES = {
-    "AsyncDataStream": "penstock.datastream.async_data_stream",
-    "BroadcastConnectedStream": "penstock.datastream.broadcast_stream",
-    "BroadcastStream": "penstock.datastream.broadcast_stream",
-    "ConnectedStreams": "penstock.datastream.connected_streams",
-    "DataStream": "penstock.datastream.data_stream",
-    "DataStreamSink": "penstock.datastream.data_stream",
-    "KeyedStream": "penstock.datastream.keyed_stream",
-    "StreamExecutionEnvironment": "penstock.datastream.stream_execution_environment",
-    "WindowedStream": "penstock.datastream.windowed_stream",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _FLUENT_MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_FLUENT_MODULES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_FLUENT_MODULES})

@@ -1,6 +1,6 @@
 """The rolling aggregations of a keyed stream (sum, min, max, min_by, max_by) as pure reduce functions.
 
-Owns which element and which field survive; the running value itself is kept by the reduce operator.
+The running value itself is kept by the reduce operator.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Checks of what users pass to the fluent API; every complaint names the method and what it expects.
-
-Owns argument checks only: whether the graph as a whole makes sense is decided in `penstock.graph`.
-"""
+"""Checks of what users pass to the fluent API; every complaint names the method and what it expects."""
 
 from __future__ import annotations
 
@@ -10,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
-from penstock.datastream.functions import Function, Partitioner
 from penstock.datastream.selectors import Field
 from penstock.errors import GraphError
-from penstock.state.groups import MAX_PARALLELISM_LIMIT
+from penstock.keys.groups import MAX_PARALLELISM_LIMIT
+from penstock.vocabulary.functions import Function, Partitioner
 
 _UID_HASH = re.compile(r"[0-9A-Fa-f]{32}")
 

@@ -6,12 +6,13 @@ import inspect
 from typing import Any
 
 from penstock.common.time import Duration, Time, to_millis
+from penstock.common.type_variables import R, T
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.arguments import check_function, check_type, is_whole
-from penstock.datastream.data_stream import DataStream, add_operator
-from penstock.datastream.functions import AsyncFunction, AsyncFunctionDescriptor, AsyncRetryStrategy
+from penstock.datastream.stream import DataStream, add_operator
 from penstock.errors import GraphError
 from penstock.runtime import operators
+from penstock.vocabulary.functions import AsyncFunction, AsyncFunctionDescriptor, AsyncRetryStrategy
 
 __all__ = ["AsyncDataStream"]
 
@@ -26,12 +27,12 @@ class AsyncDataStream:
 
     @staticmethod
     def unordered_wait(
-        data_stream: DataStream,
-        async_function: AsyncFunction[Any, Any],
+        data_stream: DataStream[T],
+        async_function: AsyncFunction[T, R],
         timeout: Time | Duration,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]:
         """Emit results as calls complete, but never across a watermark."""
         strategy = AsyncRetryStrategy.no_restart()
         descriptor = _described("unordered_wait", async_function, timeout, capacity, strategy, _Mode.UNORDERED)
@@ -39,13 +40,13 @@ class AsyncDataStream:
 
     @staticmethod
     def unordered_wait_with_retry(
-        data_stream: DataStream,
-        async_function: AsyncFunction[Any, Any],
+        data_stream: DataStream[T],
+        async_function: AsyncFunction[T, R],
         timeout: Time | Duration,
-        async_retry_strategy: AsyncRetryStrategy[Any],
+        async_retry_strategy: AsyncRetryStrategy[R],
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]:
         """Emit results as calls complete; `timeout` is for all tries of a record together."""
         method = "unordered_wait_with_retry"
         descriptor = _described(method, async_function, timeout, capacity, async_retry_strategy, _Mode.UNORDERED)
@@ -53,12 +54,12 @@ class AsyncDataStream:
 
     @staticmethod
     def ordered_wait(
-        data_stream: DataStream,
-        async_function: AsyncFunction[Any, Any],
+        data_stream: DataStream[T],
+        async_function: AsyncFunction[T, R],
         timeout: Time | Duration,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]:
         """Emit results in the order of their records."""
         strategy = AsyncRetryStrategy.no_restart()
         descriptor = _described("ordered_wait", async_function, timeout, capacity, strategy, _Mode.ORDERED)
@@ -66,13 +67,13 @@ class AsyncDataStream:
 
     @staticmethod
     def ordered_wait_with_retry(
-        data_stream: DataStream,
-        async_function: AsyncFunction[Any, Any],
+        data_stream: DataStream[T],
+        async_function: AsyncFunction[T, R],
         timeout: Time | Duration,
-        async_retry_strategy: AsyncRetryStrategy[Any],
+        async_retry_strategy: AsyncRetryStrategy[R],
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]:
         """Emit results in the order of their records; `timeout` is for all tries of a record together."""
         method = "ordered_wait_with_retry"
         descriptor = _described(method, async_function, timeout, capacity, async_retry_strategy, _Mode.ORDERED)

@@ -6,25 +6,26 @@ that were there first. A function that needs them keeps its elements in state un
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, overload
 
+from penstock.common.type_variables import R, T1_co, T2_co, T_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.arguments import check_function, check_type
-from penstock.datastream.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
-from penstock.datastream.state import MapStateDescriptor
 from penstock.errors import GraphError
 
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
 from penstock.runtime import operators
+from penstock.vocabulary.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
+from penstock.vocabulary.state import MapStateDescriptor
 
 if TYPE_CHECKING:
-    from penstock.datastream.data_stream import DataStream
+    from penstock.datastream.stream import DataStream
 
 
-class BroadcastStream:
+class BroadcastStream(Generic[T_co]):
     """A stream whose elements go to all subtasks, with the states they are kept in; to be given to `connect`."""
 
-    def __init__(self, input_stream: DataStream, *broadcast_state_descriptors: MapStateDescriptor) -> None:
+    def __init__(self, input_stream: DataStream[T_co], *broadcast_state_descriptors: MapStateDescriptor) -> None:
         """Made by `DataStream.broadcast`."""
         for descriptor in broadcast_state_descriptors:
             if not isinstance(descriptor, MapStateDescriptor):
@@ -38,10 +39,10 @@ class BroadcastStream:
         self.broadcast_state_descriptors = list(broadcast_state_descriptors)
 
 
-class BroadcastConnectedStream:
+class BroadcastConnectedStream(Generic[T1_co, T2_co]):
     """A stream, keyed or not, and a broadcast one, to be processed by one function."""
 
-    def __init__(self, non_broadcast_stream: DataStream, broadcast_stream: BroadcastStream) -> None:
+    def __init__(self, non_broadcast_stream: DataStream[T1_co], broadcast_stream: BroadcastStream[T2_co]) -> None:
         """Made by `DataStream.connect`."""
         if non_broadcast_stream.environment is not broadcast_stream.input_stream.environment:
             raise GraphError("connect: the streams belong to different environments; build them from one.")
@@ -49,13 +50,27 @@ class BroadcastConnectedStream:
         self.broadcast_stream = broadcast_stream
         self.broadcast_state_descriptors = broadcast_stream.broadcast_state_descriptors
 
+    @overload
     def process(
         self,
-        func: BroadcastProcessFunction[Any, Any, Any] | KeyedBroadcastProcessFunction[Any, Any, Any, Any],
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        func: BroadcastProcessFunction[T1_co, T2_co, R] | KeyedBroadcastProcessFunction[Any, T1_co, T2_co, R],
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def process(
+        self,
+        func: BroadcastProcessFunction[T1_co, T2_co, Any] | KeyedBroadcastProcessFunction[Any, T1_co, T2_co, Any],
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    def process(
+        self,
+        func: BroadcastProcessFunction[T1_co, T2_co, Any] | KeyedBroadcastProcessFunction[Any, T1_co, T2_co, Any],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
         """Apply a function to both sides; which kind depends on whether the stream that is not broadcast is keyed."""
-        from penstock.datastream.data_stream import add_operator
+        from penstock.datastream.stream import add_operator
 
         stream = self.non_broadcast_stream
         operator: operators.StreamOperator

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from penstock.datastream.data_stream import DataStream
+from penstock.common.type_variables import A, T_co
+from penstock.datastream.stream import DataStream
 from penstock.errors import GraphError
 from penstock.graph.nodes import Edge, Node, Role
 
@@ -12,13 +13,13 @@ from penstock.graph.nodes import Edge, Node, Role
 from penstock.runtime import operators
 
 if TYPE_CHECKING:
-    from penstock.datastream.output_tag import OutputTag
+    from penstock.vocabulary.output_tag import OutputTag
 
 
-class CachedDataStream(DataStream):
+class CachedDataStream(DataStream[T_co]):
     """A stream whose records are kept by the first job of its environment that computes them, for the later ones."""
 
-    def __init__(self, stream: DataStream) -> None:
+    def __init__(self, stream: DataStream[T_co]) -> None:
         """Made by `DataStream.cache`."""
         environment = stream.environment
         graph = environment.graph
@@ -33,7 +34,7 @@ class CachedDataStream(DataStream):
         """Drop the records that are kept; the next job that needs them computes them again, and keeps them."""
         self.environment.results.drop(self._cache_id)
 
-    def get_side_output(self, output_tag: OutputTag) -> DataStream:
+    def get_side_output(self, output_tag: OutputTag[A]) -> DataStream[A]:
         """Not possible: what is cached is one stream."""
         raise GraphError("get_side_output: a cached stream has none; take it from the stream before cache().")
 

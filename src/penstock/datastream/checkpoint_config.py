@@ -1,4 +1,4 @@
-"""`CheckpointConfig`, when and where checkpoints are taken; owns no checkpoint."""
+"""`CheckpointConfig`, when and where checkpoints are taken."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from penstock.common.time import Duration
-from penstock.datastream.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
-from penstock.datastream.checkpointing_mode import CheckpointingMode
-from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from penstock.errors import ConfigurationError
-from penstock.graph import settings as keys
+from penstock.graph import declared_settings as keys
 from penstock.graph.settings import JobSettings
 from penstock.graph.unused_keys import NO_TIMEOUT, NO_TOLERANCE, NOTHING_TO_ALIGN, ONE_AT_A_TIME
+from penstock.vocabulary.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
+from penstock.vocabulary.checkpointing_mode import CheckpointingMode
+from penstock.vocabulary.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 
 __all__ = ["CheckpointConfig"]
 

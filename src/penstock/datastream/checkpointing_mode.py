@@ -1,14 +1,11 @@
-"""`CheckpointingMode`, the guarantee for state; owns no checkpoint."""
+"""CheckpointingMode, under PyFlink's path; defined in `penstock.vocabulary.checkpointing_mode`."""
 
 from __future__ import annotations
 
-import enum
+from penstock.vocabulary.checkpointing_mode import (
+    CheckpointingMode,
+)
 
-__all__ = ["CheckpointingMode"]
-
-
-class CheckpointingMode(enum.Enum):
-    """Whether state counts each element exactly once or at least once after a failure."""
-
-    EXACTLY_ONCE = 0
-    AT_LEAST_ONCE = 1
+__all__ = [
+    "CheckpointingMode",
+]

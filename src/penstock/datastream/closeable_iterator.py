@@ -1,15 +1,17 @@
-"""The iterator over a running job's results; owns no job, only the promise to cancel one that nobody reads any more."""
+"""The iterator over a running job's results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Generic, Self
+
+from penstock.common.type_variables import T_co
 
 
-class CloseableIterator:
+class CloseableIterator(Generic[T_co]):
     """Elements of a running job; closing it before its end cancels the job."""
 
-    def __init__(self, values: Iterator[Any], cancel: Callable[[], object]) -> None:
+    def __init__(self, values: Iterator[T_co], cancel: Callable[[], object]) -> None:
         """Take the elements and what to call if the reader stops early."""
         self._values = values
         self._cancel = cancel
@@ -19,7 +21,7 @@ class CloseableIterator:
         """Return itself: the elements can be read once."""
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> T_co:
         """Wait for the next element; raises the job's failure if it has one."""
         if not self._is_open:
             raise StopIteration
@@ -30,7 +32,7 @@ class CloseableIterator:
             self._is_open = not isinstance(error, Exception)
             raise
 
-    def next(self) -> Any:
+    def next(self) -> T_co:
         """Return the next element, as in PyFlink."""
         return next(self)
 

@@ -1,28 +1,25 @@
 """Connected streams: two streams of any types that one operator reads, each by an input of its own.
 
-Owns the checks of what is connected and the edges; what the operator does is in `penstock.runtime`.
+What the operator does is in `penstock.runtime`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, overload
 
+from penstock.common.type_variables import R, T1_co, T2_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.arguments import check_function, check_type
-from penstock.datastream.data_stream import DataStream, add_operator
-from penstock.datastream.functions import CoFlatMapFunction, CoMapFunction, CoProcessFunction, KeyedCoProcessFunction
-from penstock.datastream.selectors import Field
+from penstock.datastream.stream import DataStream, KeyOrField, add_operator
 from penstock.errors import GraphError
 from penstock.runtime import operators
+from penstock.vocabulary.functions import CoFlatMapFunction, CoMapFunction, CoProcessFunction, KeyedCoProcessFunction
 
-KeyOrField = Callable[[Any], Any] | Field | list[Any] | tuple[Any, ...]
 
-
-class ConnectedStreams:
+class ConnectedStreams(Generic[T1_co, T2_co]):
     """Two streams that go on as one: a function with a method for each, which may share state if both are keyed."""
 
-    def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
+    def __init__(self, stream1: DataStream[T1_co], stream2: DataStream[T2_co]) -> None:
         """Made by `DataStream.connect`."""
         if not isinstance(stream2, DataStream):
             raise GraphError(f"connect: expected a DataStream or a BroadcastStream, got {stream2!r}.")
@@ -32,26 +29,63 @@ class ConnectedStreams:
         self.stream2 = stream2
 
     def key_by(
-        self, key_selector1: KeyOrField, key_selector2: KeyOrField, key_type: TypeInformation | None = None
-    ) -> ConnectedStreams:
+        self,
+        key_selector1: KeyOrField[T1_co],
+        key_selector2: KeyOrField[T2_co],
+        key_type: TypeInformation[Any] | None = None,
+    ) -> ConnectedStreams[T1_co, T2_co]:
         """Send elements of either stream to the subtask of their key; equal keys of both meet there."""
-        return ConnectedStreams(
-            self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
-        )
+        keyed1: DataStream[T1_co] = self.stream1.key_by(key_selector1, key_type)
+        keyed2: DataStream[T2_co] = self.stream2.key_by(key_selector2, key_type)
+        return ConnectedStreams(keyed1, keyed2)
 
-    def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> DataStream:
+    @overload
+    def map(self, func: CoMapFunction[T1_co, T2_co, R], output_type: None = None) -> DataStream[R]: ...
+
+    @overload
+    def map(self, func: CoMapFunction[T1_co, T2_co, Any], output_type: TypeInformation[R]) -> DataStream[R]: ...
+
+    def map(
+        self, func: CoMapFunction[T1_co, T2_co, Any], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
         """Replace each element by what `map1` or `map2` returns for it."""
         check_function("map", func, CoMapFunction, takes_callable=False)
         return self._then("Co-Map", operators.CoMapOperator(func, self._is_keyed()), "map", output_type)
 
-    def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> DataStream:
+    @overload
+    def flat_map(self, func: CoFlatMapFunction[T1_co, T2_co, R], output_type: None = None) -> DataStream[R]: ...
+
+    @overload
+    def flat_map(
+        self, func: CoFlatMapFunction[T1_co, T2_co, Any], output_type: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    def flat_map(
+        self, func: CoFlatMapFunction[T1_co, T2_co, Any], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
         """Replace each element by any number of elements that `flat_map1` or `flat_map2` gives for it."""
         check_function("flat_map", func, CoFlatMapFunction, takes_callable=False)
         return self._then("Co-Flat Map", operators.CoFlatMapOperator(func, self._is_keyed()), "flat_map", output_type)
 
+    @overload
     def process(
-        self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: TypeInformation | None = None
-    ) -> DataStream:
+        self,
+        func: CoProcessFunction[T1_co, T2_co, R] | KeyedCoProcessFunction[Any, T1_co, T2_co, R],
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def process(
+        self,
+        func: CoProcessFunction[T1_co, T2_co, Any] | KeyedCoProcessFunction[Any, T1_co, T2_co, Any],
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    def process(
+        self,
+        func: CoProcessFunction[T1_co, T2_co, Any] | KeyedCoProcessFunction[Any, T1_co, T2_co, Any],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
         """Apply a process function to both streams: any output, side outputs; keyed, also state and timers."""
         if self._is_keyed():
             # Flink runs a CoProcessFunction on keyed streams too, where it may use keyed state.

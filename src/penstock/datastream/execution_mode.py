@@ -1,15 +1,11 @@
-"""`RuntimeExecutionMode`, how a job treats its input; owns no execution."""
+"""RuntimeExecutionMode, under PyFlink's path; defined in `penstock.vocabulary.execution_mode`."""
 
 from __future__ import annotations
 
-import enum
+from penstock.vocabulary.execution_mode import (
+    RuntimeExecutionMode,
+)
 
-__all__ = ["RuntimeExecutionMode"]
-
-
-class RuntimeExecutionMode(enum.Enum):
-    """Results as they change, final results only, or whichever fits the sources."""
-
-    STREAMING = 0
-    BATCH = 1
-    AUTOMATIC = 2
+__all__ = [
+    "RuntimeExecutionMode",
+]

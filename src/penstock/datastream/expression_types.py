@@ -1,11 +1,11 @@
-"""The declared type of what an expression gives, as far as the type of the stream tells; owns no evaluation."""
+"""The declared type of what an expression gives, as far as the type of the stream tells."""
 
 from __future__ import annotations
 
 from penstock.common.type_inference import from_hint
 from penstock.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
-from penstock.datastream.expressions import Column, Constant, Expression, Named, Operation
 from penstock.errors import GraphError
+from penstock.vocabulary.expressions import Column, Constant, Expression, Named, Operation
 
 _CONDITIONS = {"==", "!=", "<", "<=", ">", ">=", "&", "|", "~", "is_null", "is_not_null"}
 _WHOLE = (Types.BYTE(), Types.SHORT(), Types.INT(), Types.LONG())

@@ -1,15 +1,11 @@
-"""`ExternalizedCheckpointRetention`, what becomes of checkpoints when a job is cancelled; deletes nothing itself."""
+"""What becomes of checkpoints, under PyFlink's path."""
 
 from __future__ import annotations
 
-import enum
+from penstock.vocabulary.externalized_checkpoint_retention import (
+    ExternalizedCheckpointRetention,
+)
 
-__all__ = ["ExternalizedCheckpointRetention"]
-
-
-class ExternalizedCheckpointRetention(enum.Enum):
-    """Whether the checkpoints of a cancelled job stay."""
-
-    DELETE_ON_CANCELLATION = 0
-    RETAIN_ON_CANCELLATION = 1
-    NO_EXTERNALIZED_CHECKPOINTS = 2
+__all__ = [
+    "ExternalizedCheckpointRetention",
+]

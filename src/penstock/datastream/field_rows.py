@@ -1,7 +1,4 @@
-"""The rows that field aggregates come out as, and the checks of what users declare; folds nothing.
-
-Owns names and types of the rows: the key, the window, and the aggregates in the order they were given.
-"""
+"""The rows that field aggregates come out as, and the checks of what users declare; folds nothing."""
 
 from __future__ import annotations
 
@@ -23,19 +20,21 @@ from penstock.common.typeinfo import (
     TypeInformation,
     Types,
 )
-from penstock.datastream.field_aggregates import FieldAggregate
-from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.selectors import CompositeSelector, Field, FieldSelector
 from penstock.errors import GraphError
+from penstock.vocabulary.field_aggregates import FieldAggregate
+from penstock.vocabulary.field_aggregation import FieldAggregation
 
 __all__ = ["WINDOW_NAMES", "KeyColumns", "check_aggregates", "row_type"]
 
 METHOD = "aggregate_fields"
 WINDOW_NAMES = ("window_start", "window_end")
 
-_WHOLE = tuple(map(BasicTypeInfo, (BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG)))
-_BROKEN = tuple(map(BasicTypeInfo, (BasicType.FLOAT, BasicType.DOUBLE)))
-_BIG = tuple(map(BasicTypeInfo, (BasicType.BIG_INT, BasicType.BIG_DEC)))
+_WHOLE: tuple[TypeInformation, ...] = tuple(
+    map(BasicTypeInfo, (BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG))
+)
+_BROKEN: tuple[TypeInformation, ...] = tuple(map(BasicTypeInfo, (BasicType.FLOAT, BasicType.DOUBLE)))
+_BIG: tuple[TypeInformation, ...] = tuple(map(BasicTypeInfo, (BasicType.BIG_INT, BasicType.BIG_DEC)))
 _NUMBERS = (*_WHOLE, *_BROKEN, *_BIG, BasicTypeInfo(BasicType.BOOLEAN))
 _PLAIN = (BasicTypeInfo, DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.common.typeinfo import TypeInformation
-from penstock.connectors.tables import python_values, rows_of_table, values_of_type
-from penstock.datastream.functions import SourceFunction
 from penstock.errors import GraphError
+from penstock.formats.tables import python_values, rows_of_table, values_of_type
 from penstock.graph.nodes import LogicalGraph, Node, Role
 
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
 from penstock.runtime import operators
+from penstock.vocabulary.functions import SourceFunction
+
+
+class Table(Protocol):
+    """A frame of pandas or polars, or an Arrow table: what has columns."""
+
+    @property
+    def columns(self) -> Any:
+        """The columns, or their names."""
 
 
 def given_values(collection: Any, type_info: TypeInformation | None) -> tuple[list[Any], TypeInformation | None]:

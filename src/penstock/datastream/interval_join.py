@@ -1,30 +1,31 @@
-"""The stages of an interval join of two keyed streams; owns the checks of its bounds, not the joining."""
+"""The stages of an interval join of two keyed streams."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Generic, Self, overload
 
 from penstock.common.time import Duration, Time, to_millis
+from penstock.common.type_variables import R, T1_co, T2_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.arguments import check_function, check_type
-from penstock.datastream.data_stream import DataStream, add_operator
-from penstock.datastream.join_functions import ProcessJoinFunction
 from penstock.datastream.keyed_stream import KeyedStream
-from penstock.datastream.output_tag import OutputTag
+from penstock.datastream.stream import DataStream, add_operator
 from penstock.errors import GraphError
 from penstock.runtime.operators.interval_join import IntervalJoinOperator, IntervalJoinSpec
+from penstock.vocabulary.join_functions import ProcessJoinFunction
+from penstock.vocabulary.output_tag import OutputTag
 
 __all__ = ["IntervalJoin", "IntervalJoined"]
 
 Length = int | Time | Duration | timedelta
 
 
-class IntervalJoin:
+class IntervalJoin(Generic[T1_co, T2_co]):
     """Two keyed streams to be joined on time; goes on with `between(...)`."""
 
-    def __init__(self, left: KeyedStream, right: KeyedStream) -> None:
+    def __init__(self, left: KeyedStream[Any, T1_co], right: KeyedStream[Any, T2_co]) -> None:
         """Made by `KeyedStream.interval_join`."""
         if not isinstance(right, KeyedStream):
             raise GraphError(
@@ -35,18 +36,18 @@ class IntervalJoin:
         self._left = left
         self._right = right
 
-    def in_event_time(self) -> IntervalJoin:
+    def in_event_time(self) -> IntervalJoin[T1_co, T2_co]:
         """Join by event time, which is the only way there is."""
         return self
 
-    def in_processing_time(self) -> IntervalJoin:
+    def in_processing_time(self) -> IntervalJoin[T1_co, T2_co]:
         """Refused: as in Flink, rows are joined by their event time only."""
         raise GraphError(
             "in_processing_time: an interval join needs event time; give the streams timestamps with "
             "assign_timestamps_and_watermarks(...) and leave in_processing_time() out."
         )
 
-    def between(self, lower_bound: Length, upper_bound: Length) -> IntervalJoined:
+    def between(self, lower_bound: Length, upper_bound: Length) -> IntervalJoined[T1_co, T2_co]:
         """Join where left time + lower_bound <= right time <= left time + upper_bound."""
         lower, upper = _millis("lower_bound", lower_bound), _millis("upper_bound", upper_bound)
         if lower > upper:
@@ -54,7 +55,7 @@ class IntervalJoin:
         return IntervalJoined(self._left, self._right, lower, upper)
 
 
-class IntervalJoined:
+class IntervalJoined(Generic[T1_co, T2_co]):
     """An interval join with its bounds; ends with `process(...)`.
 
     A row is late if its time is before the watermark: it goes to the side output set for its side, or is dropped and
@@ -64,46 +65,58 @@ class IntervalJoined:
     as a row may have to wait for a partner: `upper_bound` for left rows, `-lower_bound` for right rows.
     """
 
-    def __init__(self, left: KeyedStream, right: KeyedStream, lower: int, upper: int) -> None:
+    def __init__(self, left: KeyedStream[Any, T1_co], right: KeyedStream[Any, T2_co], lower: int, upper: int) -> None:
         """Made by `IntervalJoin.between`."""
         self._left = left
         self._right = right
         self._spec = IntervalJoinSpec(lower, upper)
         self._skipped = [0, 0]
 
-    def lower_bound_exclusive(self) -> IntervalJoined:
+    def lower_bound_exclusive(self) -> Self:
         """Leave out pairs whose distance is exactly the lower bound."""
         self._skipped[0] = 1
         return self
 
-    def upper_bound_exclusive(self) -> IntervalJoined:
+    def upper_bound_exclusive(self) -> Self:
         """Leave out pairs whose distance is exactly the upper bound."""
         self._skipped[1] = 1
         return self
 
-    def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+    def side_output_left_late_data(self, output_tag: OutputTag[Any]) -> Self:
         """Send late rows of the left stream to a side output."""
         return self._set(left_late_tag=_tag("side_output_left_late_data", output_tag))
 
-    def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+    def side_output_right_late_data(self, output_tag: OutputTag[Any]) -> Self:
         """Send late rows of the right stream to a side output."""
         return self._set(right_late_tag=_tag("side_output_right_late_data", output_tag))
 
-    def left_outer(self) -> IntervalJoined:
+    def left_outer(self) -> IntervalJoined[T1_co, T2_co | None]:
         """Also emit rows of the left stream that have no partner."""
         return self._set(left_outer=True)
 
-    def right_outer(self) -> IntervalJoined:
+    def right_outer(self) -> IntervalJoined[T1_co | None, T2_co]:
         """Also emit rows of the right stream that have no partner."""
         return self._set(right_outer=True)
 
-    def full_outer(self) -> IntervalJoined:
+    def full_outer(self) -> IntervalJoined[T1_co | None, T2_co | None]:
         """Also emit rows of both streams that have no partner."""
         return self._set(left_outer=True, right_outer=True)
 
+    @overload
     def process(
-        self, process_join_function: ProcessJoinFunction[Any, Any, Any], output_type: TypeInformation | None = None
-    ) -> DataStream:
+        self, process_join_function: ProcessJoinFunction[T1_co, T2_co, R], output_type: None = None
+    ) -> DataStream[R]: ...
+
+    @overload
+    def process(
+        self, process_join_function: ProcessJoinFunction[T1_co, T2_co, Any], output_type: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    def process(
+        self,
+        process_join_function: ProcessJoinFunction[T1_co, T2_co, Any],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
         """Call the function for each pair; results carry the later time of the two."""
         check_function("process", process_join_function, ProcessJoinFunction, takes_callable=False)
         declared = check_type("process", "output_type", output_type)
@@ -113,7 +126,7 @@ class IntervalJoined:
         edges = self._left.edges + self._right.edges_into(1)
         return add_operator(self._left.environment, "Interval Join", operator, edges, declared)
 
-    def _set(self, **settings: Any) -> IntervalJoined:
+    def _set(self, **settings: Any) -> Self:
         self._spec = replace(self._spec, **settings)
         return self
 

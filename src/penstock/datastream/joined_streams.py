@@ -1,40 +1,46 @@
-"""The stages of window joins and co-groups of two streams; own the checks, and leave windows to the window operator."""
+"""The stages of window joins and co-groups of two streams."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, overload
+
+from typing_extensions import TypeVar
 
 from penstock.common.time import Duration, Time
+from penstock.common.type_variables import A, B, K, R, T1_co, T2_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.arguments import check_function, check_type
-from penstock.datastream.data_stream import DataStream, add_operator
-from penstock.datastream.functions import KeySelector, WindowFunction
-from penstock.datastream.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction
 from penstock.datastream.keyed_stream import KeyedStream
 from penstock.datastream.selectors import Field, make_key_selector
-from penstock.datastream.window import Evictor, Trigger, WindowAssigner
+from penstock.datastream.stream import DataStream, KeyOrField, add_operator
 from penstock.datastream.windowed_stream import WindowedStream
 from penstock.errors import GraphError
 from penstock.graph.nodes import FORWARD
 from penstock.runtime import operators
 from penstock.runtime.operators import window_join
+from penstock.vocabulary.functions import KeySelector, WindowFunction
+from penstock.vocabulary.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction
+from penstock.vocabulary.window import Evictor, Trigger, WindowAssigner
 
-__all__ = ["CoGroupedStreams", "EqualTo", "JoinedStreams", "JoinedWindows", "Where"]
+__all__ = ["CoGroupedStreams", "CoGroupedWindows", "EqualTo", "JoinedStreams", "JoinedWindows", "Where"]
 
-Selector = Callable[[Any], Any] | KeySelector | Field | list[Any] | tuple[Any, ...]
+Joins = Callable[[A, B], Any] | JoinFunction[A, B, Any] | FlatJoinFunction[A, B, Any]
+CoGroups = Callable[[list[A], list[B]], Iterable[Any] | None] | CoGroupFunction[A, B, Any]
+WINDOWS = TypeVar("WINDOWS", bound="_TwoStreamsInWindows", default=Any)
+"""The last stage: it has the `apply` of a join, or that of a co-group."""
 
 
-class _TwoStreams(ABC):
+class _TwoStreams(ABC, Generic[T1_co, T2_co]):
     """Two streams that are to meet in windows; goes on with `where(...)`."""
 
     method: ClassVar[str]
     title: ClassVar[str]
 
-    def __init__(self, first: DataStream, second: DataStream) -> None:
+    def __init__(self, first: DataStream[T1_co], second: DataStream[T2_co]) -> None:
         """Made by `DataStream.join` and `DataStream.co_group`."""
         if not isinstance(second, DataStream):
             raise GraphError(f"{self.method}: expected a DataStream, got {second!r}.")
@@ -43,20 +49,48 @@ class _TwoStreams(ABC):
         self.first = first
         self.second = second
 
-    def where(self, key_selector: Selector, key_type: TypeInformation | None = None) -> Where:
-        """Say what the key of an element of the first stream is; goes on with `equal_to(...)`."""
+    def _where(self, key_selector: Any, key_type: Any) -> Where[Any, Any, Any]:
         return Where(self, make_key_selector(key_selector, "where"), check_type("where", "key_type", key_type))
+
+    @abstractmethod
+    def in_windows(self, keyed: EqualTo[Any], window_assigner: WindowAssigner[Any, Any]) -> _TwoStreamsInWindows:
+        """The last stage."""
 
     @abstractmethod
     def evaluation(self, function: Any) -> WindowFunction[Any, Any, Any, Any]:
         """The window function that calls what the user gave to `apply`."""
 
 
-class JoinedStreams(_TwoStreams):
+class JoinedStreams(_TwoStreams[T1_co, T2_co]):
     """A join in windows: the function sees each pair of elements of one key and window, one of each stream."""
 
     method = "join"
     title = "Join"
+
+    @overload
+    def where(
+        self, key_selector: Callable[[T1_co], K] | KeySelector[T1_co, K], key_type: None = None
+    ) -> Where[T2_co, K, JoinedWindows[T1_co, T2_co]]: ...
+
+    @overload
+    def where(
+        self, key_selector: Field | list[Any] | tuple[Any, ...], key_type: None = None
+    ) -> Where[T2_co, Any, JoinedWindows[T1_co, T2_co]]: ...
+
+    @overload
+    def where(
+        self, key_selector: KeyOrField[T1_co], key_type: TypeInformation[K]
+    ) -> Where[T2_co, K, JoinedWindows[T1_co, T2_co]]: ...
+
+    def where(
+        self, key_selector: KeyOrField[T1_co], key_type: TypeInformation[Any] | None = None
+    ) -> Where[T2_co, Any, JoinedWindows[T1_co, T2_co]]:
+        """Say what the key of an element of the first stream is; goes on with `equal_to(...)`."""
+        return self._where(key_selector, key_type)
+
+    def in_windows(self, keyed: EqualTo[Any], window_assigner: WindowAssigner[Any, Any]) -> JoinedWindows[T1_co, T2_co]:
+        """The last stage."""
+        return JoinedWindows(keyed, window_assigner)
 
     def evaluation(self, function: Any) -> WindowFunction[Any, Any, Any, Any]:
         """Call the function with each pair."""
@@ -70,11 +104,38 @@ class JoinedStreams(_TwoStreams):
         return window_join.join_evaluation(function)
 
 
-class CoGroupedStreams(_TwoStreams):
+class CoGroupedStreams(_TwoStreams[T1_co, T2_co]):
     """A co-group in windows: the function sees all elements of one key and window, a list for each stream."""
 
     method = "co_group"
     title = "CoGroup"
+
+    @overload
+    def where(
+        self, key_selector: Callable[[T1_co], K] | KeySelector[T1_co, K], key_type: None = None
+    ) -> Where[T2_co, K, CoGroupedWindows[T1_co, T2_co]]: ...
+
+    @overload
+    def where(
+        self, key_selector: Field | list[Any] | tuple[Any, ...], key_type: None = None
+    ) -> Where[T2_co, Any, CoGroupedWindows[T1_co, T2_co]]: ...
+
+    @overload
+    def where(
+        self, key_selector: KeyOrField[T1_co], key_type: TypeInformation[K]
+    ) -> Where[T2_co, K, CoGroupedWindows[T1_co, T2_co]]: ...
+
+    def where(
+        self, key_selector: KeyOrField[T1_co], key_type: TypeInformation[Any] | None = None
+    ) -> Where[T2_co, Any, CoGroupedWindows[T1_co, T2_co]]:
+        """Say what the key of an element of the first stream is; goes on with `equal_to(...)`."""
+        return self._where(key_selector, key_type)
+
+    def in_windows(
+        self, keyed: EqualTo[Any], window_assigner: WindowAssigner[Any, Any]
+    ) -> CoGroupedWindows[T1_co, T2_co]:
+        """The last stage."""
+        return CoGroupedWindows(keyed, window_assigner)
 
     def evaluation(self, function: Any) -> WindowFunction[Any, Any, Any, Any]:
         """Call the function with two lists."""
@@ -83,14 +144,18 @@ class CoGroupedStreams(_TwoStreams):
 
 
 @dataclass(frozen=True)
-class Where:
+class Where(Generic[T2_co, K, WINDOWS]):
     """Two streams and the key of the first one; goes on with `equal_to(...)`."""
 
     streams: _TwoStreams
-    key_selector: Callable[[Any], Any]
-    key_type: TypeInformation | None
+    key_selector: Callable[[Any], K]
+    key_type: TypeInformation[K] | None
 
-    def equal_to(self, key_selector: Selector, key_type: TypeInformation | None = None) -> EqualTo:
+    def equal_to(
+        self,
+        key_selector: Callable[[T2_co], K] | KeySelector[T2_co, K] | Field | list[Any] | tuple[Any, ...],
+        key_type: TypeInformation[K] | None = None,
+    ) -> EqualTo[WINDOWS]:
         """Say what the key of an element of the second stream is; goes on with `window(...)`."""
         declared = check_type("equal_to", "key_type", key_type)
         if None not in (self.key_type, declared) and self.key_type != declared:
@@ -102,22 +167,22 @@ class Where:
 
 
 @dataclass(frozen=True)
-class EqualTo:
+class EqualTo(Generic[WINDOWS]):
     """Two streams and their keys; goes on with `window(...)`."""
 
-    where: Where
+    where: Where[Any, Any, WINDOWS]
     key_selector: Callable[[Any], Any]
     key_type: TypeInformation | None
 
-    def window(self, window_assigner: WindowAssigner[Any, Any]) -> JoinedWindows:
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WINDOWS:
         """Let elements of one key meet in windows."""
-        return JoinedWindows(self, window_assigner)
+        return self.where.streams.in_windows(self, window_assigner)  # type: ignore[return-value]
 
 
-class JoinedWindows:
+class _TwoStreamsInWindows:
     """Two streams in common windows; ends with `apply(...)`. Trigger and evictor see the elements of both streams."""
 
-    def __init__(self, keyed: EqualTo, window_assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, keyed: EqualTo[Any], window_assigner: WindowAssigner[Any, Any]) -> None:
         """Made by `EqualTo.window`."""
         if not isinstance(window_assigner, WindowAssigner):
             raise GraphError(
@@ -144,12 +209,7 @@ class JoinedWindows:
         """Keep windows of event time so much longer: a late element then fires its window again."""
         return self._set(lambda windows: windows.allowed_lateness(time_ms))
 
-    def apply(self, function: Any, output_type: TypeInformation | None = None) -> DataStream:
-        """Evaluate windows.
-
-        After `join`, a JoinFunction, a FlatJoinFunction or a callable of two elements that returns one; after
-        `co_group`, a CoGroupFunction or a callable of two lists that yields or returns results.
-        """
+    def _apply(self, function: Any, output_type: Any) -> DataStream[Any]:
         streams = self._keyed.where.streams
         evaluation = streams.evaluation(function)
         check_type("apply", "output_type", output_type)
@@ -170,6 +230,45 @@ class JoinedWindows:
         second = _tagged_stream(where.streams.second, window_join.SECOND)
         selector = window_join.TaggedKey((where.key_selector, self._keyed.key_selector))
         return KeyedStream(first.union(second), selector, where.key_type or self._keyed.key_type)
+
+
+class JoinedWindows(_TwoStreamsInWindows, Generic[T1_co, T2_co]):
+    """Two joined streams in common windows."""
+
+    @overload
+    def apply(self, function: FlatJoinFunction[T1_co, T2_co, R], output_type: None = None) -> DataStream[R]: ...
+
+    @overload
+    def apply(
+        self, function: Callable[[T1_co, T2_co], R] | JoinFunction[T1_co, T2_co, R], output_type: None = None
+    ) -> DataStream[R]: ...
+
+    @overload
+    def apply(self, function: Joins[T1_co, T2_co], output_type: TypeInformation[R]) -> DataStream[R]: ...
+
+    def apply(self, function: Joins[T1_co, T2_co], output_type: TypeInformation[Any] | None = None) -> DataStream[Any]:
+        """Evaluate windows by a JoinFunction, a FlatJoinFunction or a callable of two elements that returns one."""
+        return self._apply(function, output_type)
+
+
+class CoGroupedWindows(_TwoStreamsInWindows, Generic[T1_co, T2_co]):
+    """Two co-grouped streams in common windows."""
+
+    @overload
+    def apply(
+        self,
+        function: Callable[[list[T1_co], list[T2_co]], Iterable[R] | None] | CoGroupFunction[T1_co, T2_co, R],
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def apply(self, function: CoGroups[T1_co, T2_co], output_type: TypeInformation[R]) -> DataStream[R]: ...
+
+    def apply(
+        self, function: CoGroups[T1_co, T2_co], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
+        """Evaluate windows by a CoGroupFunction or a callable of two lists that yields or returns results."""
+        return self._apply(function, output_type)
 
 
 def _tagged_stream(stream: DataStream, side: int) -> DataStream:

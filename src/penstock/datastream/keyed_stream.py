@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Generator, Iterable
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, overload
 
+from penstock.common.state_type import StateType
+from penstock.common.type_variables import A, K_co, R, S, T_co
 from penstock.common.typeinfo import TypeInformation
+from penstock.common.types import Row
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
 from penstock.datastream.arguments import check_function, check_type
-from penstock.datastream.data_stream import DataStream
-from penstock.datastream.field_aggregates import FieldAggregate
 from penstock.datastream.field_rows import KeyColumns, check_aggregates, row_type
-from penstock.datastream.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
 from penstock.datastream.selectors import Field, KeyAndValue, check_field, typed_selector
+from penstock.datastream.stream import DataStream
 from penstock.datastream.with_state import FilterWithState, FlatMapWithState, MapWithState
 from penstock.errors import GraphError
 from penstock.graph.nodes import Exchange, Partitioning
 from penstock.runtime import operators
+from penstock.vocabulary.field_aggregates import FieldAggregate
+from penstock.vocabulary.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
 
 if TYPE_CHECKING:
+    from penstock.datastream.closeable_iterator import CloseableIterator
     from penstock.datastream.interval_join import IntervalJoin
     from penstock.datastream.salted import SaltedStream
-    from penstock.datastream.window import WindowAssigner
     from penstock.datastream.windowed_stream import WindowedStream
+    from penstock.vocabulary.window import CountWindow, WindowAssigner
+    from penstock.vocabulary.window.assigner import W
+
+FlatMapsWithState = Callable[[A, Any], tuple[Iterable[R], Any]] | Callable[[A, Any], Generator[R, None, Any]]
+"""A function of an element and a state that gives results and a new state."""
 
 
-class KeyedStream(DataStream):
-    """A stream whose elements go to the subtask of their key, where state and timers belong to the key."""
+class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
+    """A stream whose elements go to the subtask of their key, where state and timers belong to the key.
+
+    `KeyedStream[str, Trade]` is a stream of trades whose keys are texts.
+    """
 
     is_keyed = True
 
     def __init__(
-        self, stream: DataStream, key_selector: Callable[[Any], Any], key_type: TypeInformation | None = None
+        self,
+        stream: DataStream[T_co],
+        key_selector: Callable[[T_co], K_co],
+        key_type: TypeInformation[K_co] | None = None,
     ) -> None:
         """Made by `DataStream.key_by`."""
         key_selector = typed_selector(key_selector, key_type, stream.output_type)
@@ -39,9 +53,17 @@ class KeyedStream(DataStream):
         super().__init__(stream.environment, stream.edges_with(keyed), made_by="key_by", output_type=stream.output_type)
         self.key_selector = key_selector
 
-    def process(  # type: ignore[override]
-        self, func: KeyedProcessFunction, output_type: TypeInformation | None = None
-    ) -> DataStream:
+    @overload  # type: ignore[override]
+    def process(self, func: KeyedProcessFunction[K_co, T_co, R], output_type: None = None) -> DataStream[R]: ...
+
+    @overload
+    def process(
+        self, func: KeyedProcessFunction[K_co, T_co, Any], output_type: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    def process(
+        self, func: KeyedProcessFunction[K_co, T_co, Any], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
         """Apply a keyed process function: state and timers of the key, any output, side outputs."""
         if isinstance(func, ProcessFunction):
             raise GraphError("process: a keyed stream needs a KeyedProcessFunction; derive from that instead.")
@@ -49,17 +71,40 @@ class KeyedStream(DataStream):
         declared = check_type("process", "output_type", output_type)
         return self._then("KEYED PROCESS", operators.KeyedProcessOperator(func), declared)
 
-    def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
+    def reduce(self, func: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co]) -> DataStream[T_co]:
         """Combine each element with what the function returned last for its key, and emit the result."""
         check_function("reduce", func, ReduceFunction)
         return self._then("Reduce", operators.ReduceOperator(func), self.output_type)
 
+    @overload
+    def map_with_state(
+        self, func: Callable[[T_co, Any], tuple[R, Any]], state_type: None = None, output_type: None = None
+    ) -> DataStream[R]: ...
+
+    @overload
     def map_with_state(
         self,
-        func: Callable[[Any, Any], tuple[Any, Any]],
+        func: Callable[[T_co, S | None], tuple[R, S | None]],
+        state_type: StateType[S],
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def map_with_state(
+        self, func: Callable[[T_co, Any], tuple[Any, Any]], state_type: Any = None, *, output_type: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    @overload
+    def map_with_state(
+        self, func: Callable[[T_co, Any], tuple[Any, Any]], state_type: Any, output_type: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    def map_with_state(
+        self,
+        func: Callable[[T_co, Any], tuple[Any, Any]],
         state_type: Any = None,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
         """Map elements by `func(element, state of its key) -> (result, new state)`.
 
         The state is None for a key that has none; None as new state clears it. `state_type` is its type, as a
@@ -69,9 +114,27 @@ class KeyedStream(DataStream):
             MapWithState, func, state_type, check_type("map_with_state", "output_type", output_type)
         )
 
+    @overload
     def flat_map_with_state(
-        self, func: Callable[[Any, Any], Any], state_type: Any = None, output_type: TypeInformation | None = None
-    ) -> DataStream:
+        self, func: FlatMapsWithState[T_co, R], state_type: Any = None, output_type: None = None
+    ) -> DataStream[R]: ...
+
+    @overload
+    def flat_map_with_state(
+        self, func: FlatMapsWithState[T_co, Any], state_type: Any = None, *, output_type: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    @overload
+    def flat_map_with_state(
+        self, func: FlatMapsWithState[T_co, Any], state_type: Any, output_type: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    def flat_map_with_state(
+        self,
+        func: FlatMapsWithState[T_co, Any],
+        state_type: Any = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
         """Make any number of elements of each by `func(element, state of its key) -> (iterable, new state)`.
 
         `func` may be a generator: it yields the results and returns the new state.
@@ -79,7 +142,9 @@ class KeyedStream(DataStream):
         declared = check_type("flat_map_with_state", "output_type", output_type)
         return self._with_state(FlatMapWithState, func, state_type, declared)
 
-    def filter_with_state(self, func: Callable[[Any, Any], tuple[bool, Any]], state_type: Any = None) -> DataStream:
+    def filter_with_state(
+        self, func: Callable[[T_co, Any], tuple[bool, Any]], state_type: Any = None
+    ) -> DataStream[T_co]:
         """Keep the elements for which `func(element, state of its key) -> (keep it, new state)` says so."""
         return self._with_state(FilterWithState, func, state_type, self.output_type)
 
@@ -89,19 +154,19 @@ class KeyedStream(DataStream):
         name = kind.method.replace("_", " ").title()
         return self._then(name, operators.KeyedProcessOperator(kind(func, state_type)), output_type)
 
-    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
+    def window(self, window_assigner: WindowAssigner[T_co, W]) -> WindowedStream[K_co, T_co, W]:
         """Group the elements of each key in windows."""
         from penstock.datastream.windowed_stream import WindowedStream
 
         return WindowedStream(self, window_assigner)
 
-    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream[K_co, T_co, CountWindow]:
         """Group the elements of each key in windows of `size` elements, a new one every `slide` elements."""
         from penstock.datastream.windowed_stream import WindowedStream, count_assigner
 
         return WindowedStream(self, count_assigner("count_window", size, slide))
 
-    def salted(self, salts: int) -> SaltedStream:
+    def salted(self, salts: int) -> SaltedStream[K_co, T_co]:
         """Spread the elements of each key over so many salts, against keys that have most of the elements.
 
         Windows are then aggregated in two steps, by key and salt and then by key; the results are the same. Goes on
@@ -111,13 +176,13 @@ class KeyedStream(DataStream):
 
         return SaltedStream(self, salts)
 
-    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+    def interval_join(self, other_stream: KeyedStream[Any, A]) -> IntervalJoin[T_co, A]:
         """Join with elements of another keyed stream whose time is near; goes on with `between(...)`."""
         from penstock.datastream.interval_join import IntervalJoin
 
         return IntervalJoin(self, other_stream)
 
-    def aggregate_fields(self, *aggregates: FieldAggregate) -> DataStream:
+    def aggregate_fields(self, *aggregates: FieldAggregate) -> DataStream[Row]:
         """Count, sum or compare fields of all elements so far, as in `aggregate_fields(count(), sum_of("price"))`.
 
         Gives a Row for each element: its key and the aggregates.
@@ -128,23 +193,23 @@ class KeyedStream(DataStream):
         operator = operators.RollingFieldsOperator(function, names, key.is_spread)
         return self._then("Field Aggregation", operator, produced, is_checked=False)
 
-    def sum(self, position_to_sum: Field = 0) -> DataStream:
+    def sum(self, position_to_sum: Field = 0) -> DataStream[T_co]:
         """Rolling sum of a field; other fields are those of the key's first element."""
         return self._aggregate(RollingSum(check_field("sum", position_to_sum)))
 
-    def min(self, position_to_min: Field = 0) -> DataStream:
+    def min(self, position_to_min: Field = 0) -> DataStream[T_co]:
         """Rolling minimum of a field; other fields are those of the key's first element."""
         return self._aggregate(RollingExtreme(check_field("min", position_to_min)))
 
-    def max(self, position_to_max: Field = 0) -> DataStream:
+    def max(self, position_to_max: Field = 0) -> DataStream[T_co]:
         """Rolling maximum of a field; other fields are those of the key's first element."""
         return self._aggregate(RollingExtreme(check_field("max", position_to_max), largest=True))
 
-    def min_by(self, position_to_min_by: Field = 0) -> DataStream:
+    def min_by(self, position_to_min_by: Field = 0) -> DataStream[T_co]:
         """Element with the smallest field so far, the first one if there are several."""
         return self._aggregate(RollingExtremeBy(check_field("min_by", position_to_min_by)))
 
-    def max_by(self, position_to_max_by: Field = 0) -> DataStream:
+    def max_by(self, position_to_max_by: Field = 0) -> DataStream[T_co]:
         """Element with the largest field so far, the first one if there are several."""
         return self._aggregate(RollingExtremeBy(check_field("max_by", position_to_max_by), largest=True))
 
@@ -152,14 +217,30 @@ class KeyedStream(DataStream):
         """Refused, as in Flink."""
         raise GraphError("cache: not possible for a keyed stream; call cache() before key_by(), or on what follows.")
 
-    def _dealt(self, made_by: str, partitioning: Partitioning) -> DataStream:
+    def _dealt(self, made_by: str, partitioning: Partitioning) -> NoReturn:
         raise GraphError(
             f"{made_by}: the elements of a keyed stream go to the subtask of their key, and no other way: call "
             f"{made_by}() before key_by(), or after the next operator."
         )
 
-    def _aggregate(self, function: Callable[[Any, Any], Any]) -> DataStream:
+    def _aggregate(self, function: Callable[[Any, Any], Any]) -> DataStream[T_co]:
         return self._then("Keyed Aggregation", operators.ReduceOperator(function), self.output_type)
+
+    if TYPE_CHECKING:
+        # Rows of key and element, as in PyFlink.
+        @overload  # type: ignore[override]
+        def execute_and_collect(
+            self, job_execution_name: str | None = None, limit: None = None
+        ) -> CloseableIterator[Row]: ...
+
+        @overload
+        def execute_and_collect(self, job_execution_name: str | None = None, *, limit: int) -> list[Row]: ...
+
+        @overload
+        def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[Row]: ...
+
+        def execute_and_collect(self, job_execution_name: str | None = None, limit: int | None = None) -> Any:
+            """Run the job and return a Row of key (`f0`) and element (`f1`) for each element."""
 
     def _to_collect(self) -> DataStream:
         pairs = self._then("Key and Value", operators.MapOperator(KeyAndValue(self.key_selector), False), None)

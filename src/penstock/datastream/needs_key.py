@@ -1,4 +1,4 @@
-"""What a stream without a key is told when it is asked for something of keyed streams; owns the hints."""
+"""What a stream without a key is told when it is asked for something of keyed streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of one node of the graph, shared by streams and sinks; owns no transformation."""
+"""Settings of one node of the graph, shared by streams and sinks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from penstock.common.no_effect import SPARK_PLACES, warn_of_no_effect
 from penstock.datastream.arguments import check_max_parallelism, check_parallelism, check_uid_hash, non_empty_text
-from penstock.datastream.slot_sharing_group import SlotSharingGroup
 from penstock.errors import GraphError
 from penstock.graph.nodes import NAME_PREFIX, Chaining, Node
+from penstock.vocabulary.slot_sharing_group import SlotSharingGroup
 
 if TYPE_CHECKING:
     from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment

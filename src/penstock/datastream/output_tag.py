@@ -1,30 +1,11 @@
-"""`OutputTag`, the name of a side output; owns no stream."""
+"""OutputTag, under PyFlink's path; defined in `penstock.vocabulary.output_tag`."""
 
 from __future__ import annotations
 
-from penstock.common.typeinfo import TypeInformation
+from penstock.vocabulary.output_tag import (
+    OutputTag,
+)
 
-__all__ = ["OutputTag"]
-
-
-class OutputTag:
-    """Names a side output. Two tags with the same id are the same output."""
-
-    __slots__ = ("tag_id", "type_info")
-
-    def __init__(self, tag_id: str, type_info: TypeInformation | None = None) -> None:
-        if not isinstance(tag_id, str) or not tag_id:
-            raise ValueError(f"an OutputTag needs a non-empty string as its id, got {tag_id!r}")
-        if type_info is not None and not isinstance(type_info, TypeInformation):
-            raise TypeError(f"the type of OutputTag {tag_id!r} must be one of Types.*, got {type(type_info).__name__}")
-        self.tag_id = tag_id
-        self.type_info = type_info
-
-    def __eq__(self, other: object) -> bool:
-        return self.tag_id == other.tag_id if isinstance(other, OutputTag) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((OutputTag, self.tag_id))
-
-    def __repr__(self) -> str:
-        return f"OutputTag({self.tag_id!r})"
+__all__ = [
+    "OutputTag",
+]

@@ -16,7 +16,6 @@ from typing import Any
 from penstock.common.job_client import JobClient
 from penstock.common.job_status import JobStatus
 from penstock.connectors.cached_records import CachedFile, CachedSource, CacheSink, whole_cache
-from penstock.connectors.storage import Storage
 from penstock.errors import GraphError
 from penstock.graph.nodes import NAME_PREFIX, Edge, LogicalGraph, Node, Role
 from penstock.graph.settings import JobSettings
@@ -24,6 +23,7 @@ from penstock.graph.settings import JobSettings
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
 from penstock.runtime import operators
 from penstock.scratch import make_scratch, remove_scratch
+from penstock.storage.places import Storage
 
 _log = logging.getLogger(__name__)
 

@@ -1,41 +1,32 @@
 """Windows of keys that have most of the elements: aggregated in parts by key and salt, then merged by key.
 
-Owns how the two steps fit together; each of them is an ordinary window.
+Both steps are ordinary windows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 from penstock.common.serializer import TypeSerializer
+from penstock.common.type_variables import A, K_co, R, T_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.arguments import check_function, check_type, is_whole
-from penstock.datastream.commutativity import Order, order_of
-from penstock.datastream.data_stream import DataStream, add_operator
-from penstock.datastream.functions import AggregateFunction, ProcessWindowFunction, ReduceFunction, RuntimeContext
+from penstock.datastream.stream import DataStream, add_operator
 from penstock.datastream.two_phase import settings_of_sender
-from penstock.datastream.window import (
-    CumulativeEventTimeWindows,
-    EventTimeTrigger,
-    SlidingEventTimeWindows,
-    TimeWindow,
-    TimeWindowSerializer,
-    Trigger,
-    TumblingEventTimeWindows,
-    WindowAssigner,
-)
+from penstock.datastream.windowed_stream import KeyedEvaluation
 from penstock.errors import GraphError
 from penstock.graph.nodes import FORWARD
 from penstock.runtime import operators
 from penstock.runtime.callables import method_or_callable
+from penstock.vocabulary.commutativity import Order, order_of
+from penstock.vocabulary.functions import AggregateFunction, ProcessWindowFunction, ReduceFunction, RuntimeContext
+from penstock.vocabulary.window import EventTimeTrigger, TimeWindow, TimeWindowSerializer, Trigger, WindowAssigner
 
 if TYPE_CHECKING:
     from penstock.datastream.keyed_stream import KeyedStream
 
 __all__ = ["SaltedStream", "SaltedWindows"]
-
-_ASSIGNERS = (TumblingEventTimeWindows, SlidingEventTimeWindows, CumulativeEventTimeWindows)
 
 
 class Part(NamedTuple):
@@ -134,19 +125,20 @@ class _WindowOfPart(WindowAssigner[Part, TimeWindow]):
         return True
 
 
-class SaltedStream:
+class SaltedStream(Generic[K_co, T_co]):
     """A keyed stream whose keys are spread over several salts, for windows that are aggregated in two steps."""
 
-    def __init__(self, stream: KeyedStream, salts: int) -> None:
+    def __init__(self, stream: KeyedStream[K_co, T_co], salts: int) -> None:
         """Made by `KeyedStream.salted`."""
         if not is_whole(salts) or salts < 2:
             raise GraphError(f"salted: expected the number of salts for each key, 2 or more, got {salts!r}.")
         self._stream = stream
         self._salts = salts
 
-    def window(self, window_assigner: WindowAssigner[Any, Any]) -> SaltedWindows:
+    def window(self, window_assigner: WindowAssigner[T_co, TimeWindow]) -> SaltedWindows[K_co, T_co]:
         """Group the elements of each key in windows of event time that tumble, slide or cumulate."""
-        if type(window_assigner) not in _ASSIGNERS:
+        is_assigner = isinstance(window_assigner, WindowAssigner)
+        if not is_assigner or not window_assigner.is_event_time() or window_assigner.pane_grid() is None:
             raise GraphError(
                 f"salted: windows of {type(window_assigner).__name__} cannot be put together from parts; use windows "
                 "of event time that tumble, slide or cumulate, or do without salted(...)."
@@ -154,21 +146,46 @@ class SaltedStream:
         return SaltedWindows(self._stream, self._salts, window_assigner)
 
 
-class SaltedWindows:
+class SaltedWindows(Generic[K_co, T_co]):
     """Windows of a salted stream: `reduce` and `aggregate`, as on any windowed stream."""
 
-    def __init__(self, stream: KeyedStream, salts: int, assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, stream: KeyedStream[K_co, T_co], salts: int, assigner: WindowAssigner[T_co, TimeWindow]) -> None:
         """Made by `SaltedStream.window`."""
         self._stream = stream
         self._salts = salts
         self._assigner = assigner
 
+    @overload
     def reduce(
         self,
-        reduce_function: Callable[[Any, Any], Any] | ReduceFunction,
-        window_function: Any = None,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
+        window_function: None = None,
+        output_type: None = None,
+    ) -> DataStream[T_co]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
+        window_function: KeyedEvaluation[T_co, R, K_co, TimeWindow],
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
+        window_function: KeyedEvaluation[T_co, Any, K_co, TimeWindow] | None = None,
+        *,
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
+        window_function: KeyedEvaluation[T_co, Any, K_co, TimeWindow] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
         """Combine the elements of a window by a commutative function; see `WindowedStream.reduce`."""
         check_function("reduce", reduce_function, ReduceFunction)
         declared = check_type("reduce", "output_type", output_type)
@@ -176,9 +193,37 @@ class SaltedWindows:
             declared = self._stream.output_type
         return self._in_two_steps("reduce", reduce_function, window_function, declared)
 
+    @overload
     def aggregate(
-        self, aggregate_function: AggregateFunction, window_function: Any = None, output_type: Any = None
-    ) -> DataStream:
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, R],
+        window_function: None = None,
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, A],
+        window_function: KeyedEvaluation[A, R, K_co, TimeWindow],
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, Any],
+        window_function: KeyedEvaluation[Any, Any, K_co, TimeWindow] | None = None,
+        *,
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, Any],
+        window_function: KeyedEvaluation[Any, Any, K_co, TimeWindow] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
         """Gather the elements of a window by a commutative function; see `WindowedStream.aggregate`."""
         check_function("aggregate", aggregate_function, AggregateFunction, takes_callable=False)
         declared = check_type("aggregate", "output_type", output_type)

@@ -16,8 +16,8 @@ from penstock.common.record_fields import Field, FieldGetters, field_names, posi
 from penstock.common.typed_key import TypedKey
 from penstock.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from penstock.common.types import Row
-from penstock.datastream.functions import KeySelector
 from penstock.errors import GraphError
+from penstock.vocabulary.functions import KeySelector
 
 __all__ = [
     "CompositeSelector",

@@ -1,15 +1,14 @@
 """The environment a program is built in: sources, settings, and handing the finished graph to the engine.
 
-Owns the logical graph and the settings of one program; compiling and running belong to `penstock.graph` and the engine.
+Compiling and running belong to `penstock.graph` and the engine.
 """
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 from penstock.common.configuration import Configuration
 from penstock.common.execution_config import ExecutionConfig
@@ -18,11 +17,13 @@ from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.no_effect import IN_BLOCKS, SPARK_PLACES, warn_of_no_effect
 from penstock.common.restart_strategy import RestartStrategyConfiguration
+from penstock.common.type_variables import R, T
 from penstock.common.typeinfo import TypeInformation
+from penstock.common.types import Row
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.connectors.collection import CollectionSource
 from penstock.connectors.frame_source import FrameSource
-from penstock.connectors.sequence import NumberSequence
+from penstock.connectors.generated.collection import CollectionSource
+from penstock.connectors.generated.sequence import NumberSequence
 from penstock.connectors.source import Source
 from penstock.datastream.arguments import (
     check_max_parallelism,
@@ -32,34 +33,38 @@ from penstock.datastream.arguments import (
     is_whole,
     non_empty_text,
 )
+from penstock.datastream.called_settings import told_by_call
 from penstock.datastream.checkpoint_config import CheckpointConfig
-from penstock.datastream.checkpointing_mode import CheckpointingMode
-from penstock.datastream.data_stream import DataStream
-from penstock.datastream.execution_mode import RuntimeExecutionMode
-from penstock.datastream.given_sources import frame_factory, given_values, unusable_source, with_sources_on_engine
+from penstock.datastream.given_sources import (
+    Table,
+    frame_factory,
+    given_values,
+    unusable_source,
+    with_sources_on_engine,
+)
 from penstock.datastream.result_cache import ResultCache
-from penstock.datastream.slot_sharing_group import SlotSharingGroup
-from penstock.datastream.state_backend import (
+from penstock.datastream.stream import DataStream
+from penstock.datastream.worker_files import existing_path, warn_of_java
+from penstock.errors import ConfigurationError, GraphError
+from penstock.graph import declared_settings as keys
+from penstock.graph import setting_values
+from penstock.graph.nodes import Edge, LogicalGraph, Role
+from penstock.graph.settings import JobSettings, default_parallelism, kept_checkpoint_settings
+from penstock.graph.unused_keys import warn_of_unused
+
+# The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
+from penstock.runtime import operators
+from penstock.vocabulary.checkpointing_mode import CheckpointingMode
+from penstock.vocabulary.execution_mode import RuntimeExecutionMode
+from penstock.vocabulary.slot_sharing_group import SlotSharingGroup
+from penstock.vocabulary.state_backend import (
     CustomStateBackend,
     EmbeddedRocksDBStateBackend,
     HashMapStateBackend,
     StateBackend,
 )
-from penstock.errors import ConfigurationError, GraphError
-from penstock.graph import settings as keys
-from penstock.graph.nodes import Edge, LogicalGraph, Role
-from penstock.graph.settings import JobSettings
-from penstock.graph.unused_keys import warn_of_unused
-
-# The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
-from penstock.runtime import operators
 
 __all__ = ["StreamExecutionEnvironment"]
-
-_BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
-_FORMER_BUFFER_TIMEOUT = "execution.buffer-timeout"
-_CHANGELOG = "state.changelog.enabled"
-_DEFAULT_BUFFER_TIMEOUT_MS = 100
 
 
 class StreamExecutionEnvironment:
@@ -83,7 +88,8 @@ class StreamExecutionEnvironment:
         self._archives: list[str] = []
         self._cached_files: list[str] = []
         self._executed_up_to = 0
-        self._in_process: Any = None  # InProcessOptions of penstock.testing, which is not imported until it is needed
+        self._executed_apart: set[int] = set()
+        self._in_process: Any = None  # InProcessOptions; the engine is not loaded until it is needed
         if configuration is not None:
             self.configure(configuration)
 
@@ -103,7 +109,7 @@ class StreamExecutionEnvironment:
         configuration: Configuration | None = None,
     ) -> StreamExecutionEnvironment:
         """Return an environment whose jobs run in this process, for tests: no Spark, no Java; see penstock.testing."""
-        from penstock.testing.in_process import InProcessOptions
+        from penstock.engine.in_process.options import InProcessOptions
 
         environment = StreamExecutionEnvironment(configuration)
         environment._in_process = InProcessOptions(seed, crash_rate, tuple(crash_at), clock, state)
@@ -117,7 +123,7 @@ class StreamExecutionEnvironment:
             raise ConfigurationError(f"configure: expected a Configuration, got {configuration!r}.")
         told = configuration.key_set()
         read = JobSettings.from_configuration(configuration)
-        kept = keys.kept_checkpoint_settings(configuration)
+        kept = kept_checkpoint_settings(configuration)
         self._configuration.add_all(configuration)
         # What has a setter too is kept in one place, so that the later of key and call counts.
         if keys.PARALLELISM in told:
@@ -166,9 +172,7 @@ class StreamExecutionEnvironment:
 
     def get_default_local_parallelism(self) -> int:
         """Return the parallelism used when none is set: the cores of this machine unless told otherwise."""
-        return self._local_parallelism or keys.default_parallelism(
-            self._configuration.get_string(keys.SPARK_MASTER, "")
-        )
+        return self._local_parallelism or default_parallelism(self._configuration.get_string(keys.SPARK_MASTER, ""))
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
         """Set the parallelism used when none is set."""
@@ -183,14 +187,16 @@ class StreamExecutionEnvironment:
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
         """Kept with a warning: blocks are sent when a batch has produced them."""
-        self._configuration.set_integer(_BUFFER_TIMEOUT, check_timeout(timeout_millis))
+        self._configuration.set_integer(keys.BUFFER_TIMEOUT, check_timeout(timeout_millis))
         warn_of_no_effect("set_buffer_timeout", IN_BLOCKS)
         return self
 
     def get_buffer_timeout(self) -> int:
         """Return the buffer timeout that was set."""
-        told = [self._configuration.get_duration(key, None) for key in (_BUFFER_TIMEOUT, _FORMER_BUFFER_TIMEOUT)]
-        return next((each.to_millis() for each in told if each is not None), _DEFAULT_BUFFER_TIMEOUT_MS)
+        setting = keys.SETTINGS[keys.BUFFER_TIMEOUT]
+        names = [name for name in (setting.key, setting.former) if name is not None]
+        told = [self._configuration.get_duration(name, None) for name in names]
+        return next((each.to_millis() for each in told if each is not None), int(setting.default))
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
         """Run every operator by itself."""
@@ -262,16 +268,16 @@ class StreamExecutionEnvironment:
 
     def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
         """Note the wish; state is always saved as change files with a snapshot now and then."""
-        self._configuration.set_boolean(_CHANGELOG, bool(enabled))
+        self._configuration.set_boolean(keys.CHANGELOG, bool(enabled))
         if not enabled:
             warn_of_no_effect("enable_changelog_state_backend(False)", "the changelog is always on")
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
         """Whether a changelog was asked for; None if nothing was said."""
-        if not self._configuration.contains_key(_CHANGELOG):
+        if not self._configuration.contains_key(keys.CHANGELOG):
             return None
-        return self._configuration.get_boolean(_CHANGELOG, False)
+        return self._configuration.get_boolean(keys.CHANGELOG, False)
 
     def set_state_backend(self, state_backend: StateBackend) -> StreamExecutionEnvironment:
         """Keep state on the heap (HashMapStateBackend), in RocksDB (EmbeddedRocksDBStateBackend) or by name.
@@ -293,7 +299,7 @@ class StreamExecutionEnvironment:
                 f"got {state_backend!r}."
             )
         try:
-            keys.state_backend(name)
+            setting_values.state_backend(name)
         except ValueError as error:
             raise ConfigurationError(f"set_state_backend: {name!r} was chosen, but {error}.") from None
         self._configuration.set_string(keys.STATE_BACKEND, name)
@@ -315,16 +321,16 @@ class StreamExecutionEnvironment:
 
     def add_python_file(self, file_path: str) -> None:
         """Make a .py file, .zip or package folder importable in the workers."""
-        self._python_files.append(_existing("add_python_file", file_path))
+        self._python_files.append(existing_path("add_python_file", file_path))
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Unpack an archive in the workers' directory, under `target_dir` if given."""
-        path = _existing("add_python_archive", archive_path)
+        """Unpack an archive where functions open it by a relative path, `target_dir/...` or the name of the archive."""
+        path = existing_path("add_python_archive", archive_path)
         self._archives.append(path if target_dir is None else f"{path}#{target_dir}")
 
     def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
         """Accepted with a warning: Spark installs no packages."""
-        _existing("set_python_requirements", requirements_file_path)
+        existing_path("set_python_requirements", requirements_file_path)
         warnings.warn(
             "set_python_requirements has no effect: Spark installs no packages on its workers; install them there, or "
             "ship a packed environment with add_python_archive and set_python_executable.",
@@ -341,19 +347,30 @@ class StreamExecutionEnvironment:
         `name` and `executable` are accepted for PyFlink programs; Spark keeps the file's own name and mode.
         """
         non_empty_text("register_cached_file", name)
-        self._cached_files.append(_existing("register_cached_file", file_path))
+        self._cached_files.append(existing_path("register_cached_file", file_path))
 
     def add_jars(self, *jars_path: str) -> None:
         """Accepted with a warning: Penstock runs no Java operators."""
-        _warn_of_java("add_jars")
+        warn_of_java("add_jars")
 
     def add_classpaths(self, *classpaths: str) -> None:
         """Accepted with a warning: Penstock runs no Java operators."""
-        _warn_of_java("add_classpaths")
+        warn_of_java("add_classpaths")
 
     # ---- sources ----
 
-    def from_collection(self, collection: Iterable[Any], type_info: TypeInformation | None = None) -> DataStream:
+    @overload
+    def from_collection(self, collection: Table, type_info: None = None) -> DataStream[Row]: ...
+
+    @overload
+    def from_collection(self, collection: Iterable[T], type_info: None = None) -> DataStream[T]: ...
+
+    @overload
+    def from_collection(self, collection: Iterable[Any] | Table, type_info: TypeInformation[R]) -> DataStream[R]: ...
+
+    def from_collection(
+        self, collection: Iterable[Any] | Table, type_info: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
         """Stream the elements of a collection, in order; a declared type converts and checks them now.
 
         A pandas or polars frame or an Arrow table gives its rows, with the names and types of its columns.
@@ -362,17 +379,35 @@ class StreamExecutionEnvironment:
         values, type_info = given_values(collection, type_info)
         return self._source("Collection Source", CollectionSource(values), None, type_info, is_checked=False)
 
-    def from_sequence(self, from_: int, to: int) -> DataStream:
+    def from_sequence(self, from_: int, to: int) -> DataStream[int]:
         """Stream the whole numbers from the first to the second, both included."""
         return self._source("Sequence Source", NumberSequence(from_, to), None, None)
 
+    @overload
     def from_source(
         self,
-        source: Source,
-        watermark_strategy: WatermarkStrategy | None,
+        source: Source[T],
+        watermark_strategy: WatermarkStrategy[Any] | None,
         source_name: str,
-        type_info: TypeInformation | None = None,
-    ) -> DataStream:
+        type_info: None = None,
+    ) -> DataStream[T]: ...
+
+    @overload
+    def from_source(
+        self,
+        source: Source[Any],
+        watermark_strategy: WatermarkStrategy[Any] | None,
+        source_name: str,
+        type_info: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    def from_source(
+        self,
+        source: Source[Any],
+        watermark_strategy: WatermarkStrategy[Any] | None,
+        source_name: str,
+        type_info: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
         """Stream what a source reads; watermarks are made for each of its splits."""
         if not isinstance(source, Source):
             raise unusable_source("from_source", source)
@@ -381,16 +416,34 @@ class StreamExecutionEnvironment:
         name = non_empty_text("from_source", source_name)
         return self._source(name, source, watermark_strategy, check_type("from_source", "type_info", type_info))
 
+    @overload
     def add_source(
-        self, source_func: Source, source_name: str = "Custom Source", type_info: TypeInformation | None = None
-    ) -> DataStream:
+        self, source_func: Source[T], source_name: str = "Custom Source", type_info: None = None
+    ) -> DataStream[T]: ...
+
+    @overload
+    def add_source(
+        self, source_func: Source[Any], source_name: str = "Custom Source", *, type_info: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    @overload
+    def add_source(
+        self, source_func: Source[Any], source_name: str, type_info: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    def add_source(
+        self,
+        source_func: Source[Any],
+        source_name: str = "Custom Source",
+        type_info: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
         """Stream what a source reads, without watermarks."""
         if not isinstance(source_func, Source):
             raise unusable_source("add_source", source_func)
         name = non_empty_text("add_source", source_name)
         return self._source(name, source_func, None, check_type("add_source", "type_info", type_info))
 
-    def read_text_file(self, file_path: str) -> DataStream:
+    def read_text_file(self, file_path: str) -> DataStream[str]:
         """Stream the lines of a file, or of the files of a folder, that are there when the job starts."""
         # Here, because the connectors import the vocabulary of this package.
         from penstock.datastream.connectors.file_system import FileSource
@@ -398,14 +451,16 @@ class StreamExecutionEnvironment:
         source = FileSource.text(non_empty_text("read_text_file", file_path))
         return self._source(f"Text File {file_path}", source, None, None)
 
-    def socket_text_stream(self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0) -> DataStream:
+    def socket_text_stream(
+        self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
+    ) -> DataStream[str]:
         """Stream the lines that a host sends, at most once: for trying things (`nc -lk 9999`)."""
         from penstock.datastream.connectors.socket import SocketTextSource
 
         source = SocketTextSource(hostname, port, delimiter, max_retry)
         return self._source(f"Socket {hostname}:{port}", source, None, None)
 
-    def create_input(self, input_format: Any, type_info: TypeInformation | None = None) -> DataStream:
+    def create_input(self, input_format: Any, type_info: TypeInformation[R] | None = None) -> DataStream[R]:
         """Stream what an input format reads, such as `AvroInputFormat`."""
         make = getattr(input_format, "create_source", None)
         if make is None:
@@ -419,7 +474,7 @@ class StreamExecutionEnvironment:
         name: str = "Spark Source",
         row_format: str | Callable[[dict[str, Any]], Any] = "row",
         bounded: bool = False,
-    ) -> DataStream:
+    ) -> DataStream[Any]:
         """Stream any Spark streaming DataFrame, given as such or as a function of the session."""
         source = FrameSource(frame_factory(frame), bounded=bounded, row_format=row_format)
         return self._source(non_empty_text("from_spark", name), source, None, None)
@@ -428,9 +483,12 @@ class StreamExecutionEnvironment:
 
     def explain(self) -> str:
         """Describe, as text, the job that `execute` would run."""
+        return self._explained(self._planned_graph())
+
+    def _explained(self, graph: LogicalGraph) -> str:
         from penstock.graph import compile_plan
 
-        return compile_plan(self._planned_graph(), self._settings(None)).explain()
+        return compile_plan(graph, self._settings(None)).explain()
 
     def get_execution_plan(self) -> str:
         """Describe the job that `execute` would run as JSON, in the form that Flink's plan visualizer reads."""
@@ -446,15 +504,28 @@ class StreamExecutionEnvironment:
         """Start the job and return a handle to it."""
         if job_name is not None:
             non_empty_text("execute", job_name)
+        client = self._start(self._pending_graph(), job_name)
+        self._executed_up_to = max(self.graph.nodes)
+        return client
+
+    def execute_part(self, node_ids: set[int], job_name: str) -> JobClient:
+        """Start a job of these nodes and what feeds them; the rest of the program waits for `execute`."""
+        self._executed_apart |= node_ids
+        return self._start(self.graph.part(node_ids), job_name)
+
+    def explain_part(self, node_ids: set[int]) -> str:
+        """Describe the job of these nodes and what feeds them."""
+        return self._explained(self.graph.part(node_ids))
+
+    def _start(self, pending: LogicalGraph, job_name: str | None) -> JobClient:
         settings = self._settings(job_name)
-        graph, folders = self.results.with_sinks(self.results.with_records(self._pending_graph()), settings)
+        graph, folders = self.results.with_sinks(self.results.with_records(pending), settings)
         try:
             client = self._submit(graph, settings)
         except BaseException:
             self.results.remove_unused()
             raise
         self.results.await_records(graph, folders, client)
-        self._executed_up_to = max(self.graph.nodes)
         return client
 
     def _submit(self, graph: LogicalGraph, settings: JobSettings) -> JobClient:
@@ -462,9 +533,9 @@ class StreamExecutionEnvironment:
         is_in_process = settings.engine == "in-process" or self._in_process is not None
         graph = with_sources_on_engine(graph, has_spark=not is_in_process)
         if is_in_process:
-            from penstock.testing import in_process
+            from penstock.engine.in_process.submission import submit as submit_in_process
 
-            return in_process.submit(graph, settings, self._in_process)
+            return submit_in_process(graph, settings, self._in_process)
         from penstock.engine.spark import submit
 
         return submit(graph, settings)
@@ -485,7 +556,7 @@ class StreamExecutionEnvironment:
         strategy: WatermarkStrategy | None,
         type_info: TypeInformation | None,
         is_checked: bool = True,
-    ) -> DataStream:
+    ) -> DataStream[Any]:
         """Append a source; records are made to be of a type that the program declares, not of what it knows itself."""
         operator, produced = operators.create_source_operator(source, strategy), type_info or source.produced_type()
         node = self.graph.add(
@@ -500,17 +571,12 @@ class StreamExecutionEnvironment:
 
     def _pending_graph(self) -> LogicalGraph:
         """What was added since the last execution, with all that feeds it."""
-        nodes = self.graph.nodes
-        wanted = [node.id for node in nodes.values() if node.id > self._executed_up_to and node.role is not Role.SOURCE]
+        nodes = self.graph.nodes.values()
+        wanted = {n.id for n in nodes if n.id > self._executed_up_to and n.role is not Role.SOURCE}
+        wanted -= self._executed_apart
         if not wanted:
             raise GraphError("nothing to execute: no operator or sink was added since the last execution.")
-        reached: set[int] = set()
-        while wanted:
-            node_id = wanted.pop()
-            if node_id not in reached:
-                reached.add(node_id)
-                wanted.extend(edge.source_id for edge in nodes[node_id].inputs)
-        return replace(self.graph, nodes={node_id: node for node_id, node in nodes.items() if node_id in reached})
+        return self.graph.part(wanted)
 
     def _planned_graph(self) -> LogicalGraph:
         """The graph of the next job, as it would run."""
@@ -518,7 +584,9 @@ class StreamExecutionEnvironment:
 
     def _settings(self, job_name: str | None) -> JobSettings:
         settings = JobSettings.from_configuration(
-            Configuration(self._configuration).add_all(Configuration.from_dict(self._told_by_call())),
+            Configuration(self._configuration).add_all(
+                Configuration.from_dict(told_by_call(self._config, self._checkpoint_config, self._local_parallelism))
+            ),
             job_name=job_name,
             checkpoint_directory=self._checkpoint_config.checkpoint_directory(),
             restart_strategy=self._restart_strategy,
@@ -529,46 +597,8 @@ class StreamExecutionEnvironment:
             python_files=settings.python_files + tuple(self._python_files),
         )
 
-    def _told_by_call(self) -> dict[str, Any]:
-        """Settings held by the configuration objects, by key."""
-        told: dict[str, Any] = {}
-        if self._config.get_parallelism() > 0:
-            told[keys.PARALLELISM] = self._config.get_parallelism()
-        elif self._local_parallelism is not None:
-            told[keys.PARALLELISM] = self._local_parallelism
-        if self._config.get_max_parallelism() > 0:
-            told[keys.MAX_PARALLELISM] = self._config.get_max_parallelism()
-        told[keys.OBJECT_REUSE] = self._config.is_object_reuse_enabled()
-        if self._checkpoint_config.is_checkpointing_enabled():
-            told[keys.CHECKPOINT_INTERVAL] = self._checkpoint_config.get_checkpoint_interval()
-        told[keys.MIN_PAUSE] = self._checkpoint_config.get_min_pause_between_checkpoints()
-        told[keys.RETENTION] = self._checkpoint_config.get_externalized_checkpoint_retention().name
-        if self._config.get_task_cancellation_timeout() != keys.DEFAULT_CANCELLATION_TIMEOUT_MS:
-            told[keys.CANCELLATION_TIMEOUT] = self._config.get_task_cancellation_timeout()
-        told[keys.AUTO_GENERATED_UIDS] = self._config.has_auto_generated_uids_enabled()
-        told[keys.GENERIC_TYPES] = not self._config.has_generic_types_disabled()
-        if self._config.get_global_job_parameters():
-            told[keys.JOB_PARAMETERS] = self._config.get_global_job_parameters()
-        return told
-
     def _shipped_files(self, spark_config: dict[str, str]) -> dict[str, str]:
         shipped = {"spark.archives": self._archives, "spark.files": self._cached_files}
         return {
             key: ",".join([*filter(None, [spark_config.get(key)]), *paths]) for key, paths in shipped.items() if paths
         }
-
-
-def _existing(method: str, path: str) -> str:
-    """Return the path; a local one must exist now, because the workers' complaint would come late and be obscure."""
-    non_empty_text(method, path)
-    if "://" not in path and not os.path.exists(path):
-        raise ConfigurationError(f"{method}: there is no file or folder {path!r}.")
-    return path
-
-
-def _warn_of_java(method: str) -> None:
-    warnings.warn(
-        f"{method} has no effect: Penstock runs no Java operators; for jars that Spark needs (sources, sinks) set the "
-        "configuration key spark.jars or spark.jars.packages.",
-        stacklevel=3,
-    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.graph.nodes import NAME_PREFIX, Node
 
 if TYPE_CHECKING:
-    from penstock.datastream.data_stream import DataStream
+    from penstock.datastream.stream import DataStream
 
 _ARROW = " -> "
 _MOST_STEPS = 6

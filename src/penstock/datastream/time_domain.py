@@ -1,14 +1,11 @@
-"""The two kinds of time a timer can follow; owns no timer."""
+"""TimeDomain, under PyFlink's path; defined in `penstock.vocabulary.time_domain`."""
 
 from __future__ import annotations
 
-import enum
+from penstock.vocabulary.time_domain import (
+    TimeDomain,
+)
 
-__all__ = ["TimeDomain"]
-
-
-class TimeDomain(enum.Enum):
-    """Whether a timer fires by the watermark or by the clock."""
-
-    EVENT_TIME = 0
-    PROCESSING_TIME = 1
+__all__ = [
+    "TimeDomain",
+]

@@ -1,6 +1,6 @@
 """Aggregation of windows in front of the exchange: whether it is possible and wanted, and the node that does it.
 
-Owns that decision and its reasons; the aggregating itself is `penstock.runtime.operators.window.local`.
+The aggregating itself is `penstock.runtime.operators.window.local`.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
-from penstock.datastream.commutativity import Order, order_of
-from penstock.datastream.data_stream import DataStream, add_operator
-from penstock.datastream.field_aggregation import FieldAggregation
-from penstock.datastream.functions import AggregateFunction, Function
-from penstock.datastream.window import EventTimeTrigger, TumblingEventTimeWindows
+from penstock.datastream.stream import DataStream, add_operator
 from penstock.errors import GraphError
 from penstock.graph.nodes import FORWARD, Chaining
 from penstock.graph.settings import JobSettings
 from penstock.runtime.operators import LocalWindowAggregation
 from penstock.runtime.operators.window import WindowSpec
-from penstock.runtime.operators.window.local import PaneGrid
-from penstock.runtime.operators.window.young import can_be_young
+from penstock.runtime.operators.window.in_memory import can_stay_in_memory
+from penstock.runtime.operators.window.shapes import event_time_panes, fires_once_at_the_end
+from penstock.vocabulary.commutativity import Order, order_of
+from penstock.vocabulary.field_aggregation import FieldAggregation
+from penstock.vocabulary.functions import AggregateFunction, Function
+from penstock.vocabulary.window.pane_grid import PaneGrid
 
-__all__ = ["pre_aggregated", "settings_of_sender"]
+__all__ = ["can_sit_with_sender", "pre_aggregated", "settings_of_sender"]
 
 _PURE = (RollingSum, RollingExtreme, RollingExtremeBy, FieldAggregation)
 
@@ -39,7 +39,7 @@ def pre_aggregated(
     if asked and obstacle is not None:
         raise GraphError(f"two_phase: {name!r} cannot aggregate before the exchange, because {obstacle}.")
     wanted = _by_configuration(stream, spec) if asked is None else asked
-    grid = PaneGrid.of(spec.assigner)
+    grid = _panes(spec)
     if not wanted or obstacle is not None or grid is None:
         return None
     operator = LocalWindowAggregation(
@@ -48,8 +48,9 @@ def pre_aggregated(
         spec.combine,
         minds_late=spec.late_tag is not None or spec.allowed_lateness > 0,
         is_pure=isinstance(spec.combine, _PURE),
-        sends_columns=can_be_young(replace(spec, takes_partials=True)),
-        keeps_order=spec.order is not Order.NONE and not _is_one_pane(spec),
+        sends_columns=can_stay_in_memory(replace(spec, takes_partials=True)),
+        # A window that is one pane has the order of arrival anyway, of what one sender makes of it.
+        keeps_order=spec.order is not Order.NONE and not grid.is_window,
     )
     # However the records were dealt out, the sender of each can do its share: any other exchange would only cost.
     edges = stream.edges_with(FORWARD)
@@ -60,16 +61,17 @@ def _obstacle(spec: WindowSpec) -> str | None:
     """Why every element has to reach the window itself; None if it need not."""
     if spec.combine is None:
         return "its function is given every element; use reduce() or aggregate()"
-    if PaneGrid.of(spec.assigner) is None:
+    panes = _panes(spec)
+    if panes is None:
         return (
             f"it has windows of {type(spec.assigner).__name__}; only windows of event time that tumble, cumulate or "
             "slide (by no more than their size) can be aggregated in parts"
         )
     if spec.evictor is not None:
         return f"{type(spec.evictor).__name__} is given every element"
-    if type(spec.trigger) is not EventTimeTrigger:
+    if not fires_once_at_the_end(spec):
         return f"{type(spec.trigger).__name__} is given every element; only EventTimeTrigger can do without"
-    if spec.order is Order.ALL and not _is_one_pane(spec):
+    if spec.order is Order.ALL and not panes.is_window:
         return (
             "its windows overlap, so that its function would not be given the elements of a window in the order they "
             "came: if the order does not matter to it, say so with commutative(...)"
@@ -77,16 +79,17 @@ def _obstacle(spec: WindowSpec) -> str | None:
     return None
 
 
-def _is_one_pane(spec: WindowSpec) -> bool:
-    """Whether a window is one pane: then what one sender makes of it has the order of arrival, whatever it is."""
-    return type(spec.assigner) is TumblingEventTimeWindows
+def _panes(spec: WindowSpec) -> PaneGrid | None:
+    """The panes that can be aggregated in parts: of event time, and each of a window."""
+    panes = event_time_panes(spec)
+    return None if panes is None or panes.has_gaps else panes
 
 
 def _by_configuration(stream: DataStream, spec: WindowSpec) -> bool:
     settings = JobSettings.from_configuration(stream.environment.get_configuration())
     if settings.two_phase != "auto":
         return settings.two_phase == "on"
-    return _is_safe_unasked(spec.combine) and settings.chaining and _can_chain(stream)
+    return _is_safe_unasked(spec.combine) and can_sit_with_sender(stream)
 
 
 def _is_safe_unasked(combine: Any) -> bool:
@@ -103,10 +106,12 @@ def _is_safe_unasked(combine: Any) -> bool:
     return is_marked and not isinstance(combine, AggregateFunction) and not has_open
 
 
-def _can_chain(stream: DataStream) -> bool:
-    """Whether the node can sit in the sender's vertex: one of its own would cost an exchange, and save none."""
+def can_sit_with_sender(stream: DataStream) -> bool:
+    """Whether a node can sit in the sender's vertex: one of its own would cost an exchange, and save none."""
+    settings = JobSettings.from_configuration(stream.environment.get_configuration())
     nodes = stream.environment.graph.nodes
-    return len(stream.edges) == 1 and nodes[stream.edges[0].source_id].chaining is not Chaining.NEVER
+    can_chain = len(stream.edges) == 1 and nodes[stream.edges[0].source_id].chaining is not Chaining.NEVER
+    return settings.chaining and can_chain
 
 
 def settings_of_sender(stream: DataStream) -> dict[str, Any]:

@@ -1,23 +1,31 @@
 """Windowed streams: what can be done with the windows of a keyed stream, or of a whole one.
 
-Own the checks of what windows are given, and change the graph only; when a window fires is the operator's business.
+When a window fires is the operator's business.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, overload
 
 from penstock.common.column_block import ColumnSelector
 from penstock.common.time import Duration, Time, to_millis
+from penstock.common.type_variables import A, K, K_co, R, T_co
 from penstock.common.typeinfo import TypeInformation, Types
+from penstock.common.types import Row
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
 from penstock.datastream.arguments import check_function, check_type, is_whole
-from penstock.datastream.data_stream import DataStream, add_operator
-from penstock.datastream.field_aggregates import FieldAggregate
-from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.field_rows import WINDOW_NAMES, KeyColumns, check_aggregates, row_type
-from penstock.datastream.functions import (
+from penstock.datastream.selectors import Field, check_field, only_key
+from penstock.datastream.stream import DataStream, add_operator
+from penstock.datastream.two_phase import pre_aggregated
+from penstock.errors import GraphError
+from penstock.graph.nodes import Edge, Exchange, Partitioning
+from penstock.runtime.operators.window import Evaluation, WindowOperator, WindowSpec
+from penstock.runtime.operators.window.local import KeyOfPart
+from penstock.vocabulary.field_aggregates import FieldAggregate
+from penstock.vocabulary.field_aggregation import FieldAggregation
+from penstock.vocabulary.functions import (
     AggregateFunction,
     AllWindowFunction,
     ProcessAllWindowFunction,
@@ -25,23 +33,19 @@ from penstock.datastream.functions import (
     ReduceFunction,
     WindowFunction,
 )
-from penstock.datastream.output_tag import OutputTag
-from penstock.datastream.selectors import Field, check_field, only_key
-from penstock.datastream.two_phase import pre_aggregated
-from penstock.datastream.window import (
+from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.window import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
+    CountWindow,
     Evictor,
     GlobalWindows,
     MergingWindowAssigner,
     Trigger,
     WindowAssigner,
 )
-from penstock.datastream.window_rows import AllWindowRow, WindowRow
-from penstock.errors import GraphError
-from penstock.graph.nodes import Edge, Exchange, Partitioning
-from penstock.runtime.operators.window import Evaluation, WindowOperator, WindowSpec
-from penstock.runtime.operators.window.local import KeyOfPart
+from penstock.vocabulary.window.assigner import W
+from penstock.vocabulary.window_rows import AllWindowRow, WindowRow
 
 if TYPE_CHECKING:
     import datetime
@@ -49,10 +53,15 @@ if TYPE_CHECKING:
     from penstock.datastream.keyed_stream import KeyedStream
     from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["AllWindowedStream", "WindowedStream", "count_assigner"]
+__all__ = ["AllWindowedStream", "KeyedEvaluation", "WindowedStream", "count_assigner"]
+
+KeyedEvaluation = WindowFunction[A, R, K, W] | ProcessWindowFunction[A, R, K, W]
+"""A function that evaluates windows of a keyed stream."""
+AllEvaluation = AllWindowFunction[A, R, W] | ProcessAllWindowFunction[A, R, W]
+"""A function that evaluates windows of a whole stream."""
 
 
-class _Windows:
+class _Windows(Generic[T_co, W]):
     """A stream and how its elements are put in windows; settings change it and return it, as in PyFlink."""
 
     _method: ClassVar[str]
@@ -62,8 +71,8 @@ class _Windows:
 
     def __init__(
         self,
-        stream: DataStream,
-        window_assigner: WindowAssigner[Any, Any],
+        stream: DataStream[T_co],
+        window_assigner: WindowAssigner[T_co, W],
         key_selector: Callable[[Any], Any],
         key_type: TypeInformation | None,
     ) -> None:
@@ -76,8 +85,8 @@ class _Windows:
         self._assigner = window_assigner
         self._key_selector = key_selector
         self._key_type = key_type
-        self._trigger: Trigger[Any, Any] | None = None
-        self._evictor: Evictor[Any, Any] | None = None
+        self._trigger: Trigger[T_co, W] | None = None
+        self._evictor: Evictor[T_co, W] | None = None
         self._allowed_lateness = 0
         self._late_tag: OutputTag | None = None
         self._two_phase: bool | None = None
@@ -88,13 +97,13 @@ class _Windows:
         """Return the environment the stream belongs to."""
         return self._stream.environment
 
-    def get_input_type(self) -> TypeInformation:
+    def get_input_type(self) -> TypeInformation[T_co]:
         """Declared type of the elements; pickled objects if none was declared."""
         return self._stream.get_type()
 
     # ---- settings ----
 
-    def trigger(self, trigger: Trigger[Any, Any]) -> Self:
+    def trigger(self, trigger: Trigger[T_co, W]) -> Self:
         """Fire windows when this trigger says so, instead of the assigner's own."""
         if not isinstance(trigger, Trigger):
             raise GraphError(f"trigger: expected a Trigger such as CountTrigger.of(100), got {trigger!r}.")
@@ -106,7 +115,7 @@ class _Windows:
         self._trigger = trigger
         return self
 
-    def evictor(self, evictor: Evictor[Any, Any]) -> Self:
+    def evictor(self, evictor: Evictor[T_co, W]) -> Self:
         """Let an evictor take elements out of a window that fires; every element is kept until then."""
         if not isinstance(evictor, Evictor):
             raise GraphError(f"evictor: expected an Evictor such as CountEvictor.of(100), got {evictor!r}.")
@@ -124,7 +133,7 @@ class _Windows:
         self._allowed_lateness = lateness
         return self
 
-    def side_output_late_data(self, output_tag: OutputTag) -> Self:
+    def side_output_late_data(self, output_tag: OutputTag[T_co]) -> Self:
         """Send elements that come too late for their windows to a side output, instead of dropping them."""
         if not isinstance(output_tag, OutputTag):
             raise GraphError(f"side_output_late_data: expected an OutputTag, got {output_tag!r}.")
@@ -143,41 +152,7 @@ class _Windows:
 
     # ---- evaluations ----
 
-    def reduce(
-        self,
-        reduce_function: Callable[[Any, Any], Any] | ReduceFunction,
-        window_function: Any = None,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
-        """Combine the elements of a window; a window function is given the one result, with key and window."""
-        check_function("reduce", reduce_function, ReduceFunction)
-        declared = check_type("reduce", "output_type", output_type)
-        if declared is None and window_function is None:
-            declared = self._stream.output_type
-        return self._incremental("reduce", reduce_function, window_function, declared)
-
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction,
-        window_function: Any = None,
-        accumulator_type: TypeInformation | None = None,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
-        """Gather the elements of a window in an accumulator; a window function is given its one result."""
-        check_function("aggregate", aggregate_function, AggregateFunction, takes_callable=False)
-        check_type("aggregate", "accumulator_type", accumulator_type)
-        declared = check_type("aggregate", "output_type", output_type)
-        return self._incremental("aggregate", aggregate_function, window_function, declared)
-
-    def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream:
-        """Evaluate a window from all its elements."""
-        return self._whole("apply", window_function, output_type)
-
-    def process(self, process_window_function: Any, output_type: TypeInformation | None = None) -> DataStream:
-        """Evaluate a window from all its elements, with access to time, state and side outputs."""
-        return self._whole("process", process_window_function, output_type)
-
-    def aggregate_fields(self, *aggregates: FieldAggregate) -> DataStream:
+    def aggregate_fields(self, *aggregates: FieldAggregate) -> DataStream[Row]:
         """Count, sum or compare fields in each window, as in `aggregate_fields(count(), sum_of("price"))`.
 
         Gives a Row for each window: its key, `window_start` and `window_end` in milliseconds, and the aggregates.
@@ -193,27 +168,42 @@ class _Windows:
         names, produced = row_type([*zip(key.names, key.types, strict=True), *columns], function, declared)
         return self._incremental("aggregate_fields", function, WindowRow(names, key.is_spread, bool(times)), produced)
 
-    def sum(self, position_to_sum: Field = 0) -> DataStream:
+    def sum(self, position_to_sum: Field = 0) -> DataStream[T_co]:
         """Sum of a field in each window; other fields are those of the window's first element."""
         return self._rolled("sum", RollingSum(check_field("sum", position_to_sum)))
 
-    def min(self, position_to_min: Field = 0) -> DataStream:
+    def min(self, position_to_min: Field = 0) -> DataStream[T_co]:
         """Smallest value of a field in each window; other fields are those of the window's first element."""
         return self._rolled("min", RollingExtreme(check_field("min", position_to_min)))
 
-    def max(self, position_to_max: Field = 0) -> DataStream:
+    def max(self, position_to_max: Field = 0) -> DataStream[T_co]:
         """Largest value of a field in each window; other fields are those of the window's first element."""
         return self._rolled("max", RollingExtreme(check_field("max", position_to_max), largest=True))
 
-    def min_by(self, position_to_min_by: Field = 0) -> DataStream:
+    def min_by(self, position_to_min_by: Field = 0) -> DataStream[T_co]:
         """Element of each window with the smallest field, the first one if there are several."""
         return self._rolled("min_by", RollingExtremeBy(check_field("min_by", position_to_min_by)))
 
-    def max_by(self, position_to_max_by: Field = 0) -> DataStream:
+    def max_by(self, position_to_max_by: Field = 0) -> DataStream[T_co]:
         """Element of each window with the largest field, the first one if there are several."""
         return self._rolled("max_by", RollingExtremeBy(check_field("max_by", position_to_max_by), largest=True))
 
     # ---- how nodes are made ----
+
+    def _reduce(self, reduce_function: Any, window_function: Any, output_type: Any) -> DataStream[Any]:
+        check_function("reduce", reduce_function, ReduceFunction)
+        declared = check_type("reduce", "output_type", output_type)
+        if declared is None and window_function is None:
+            declared = self._stream.output_type
+        return self._incremental("reduce", reduce_function, window_function, declared)
+
+    def _aggregate(
+        self, aggregate_function: Any, window_function: Any, accumulator_type: Any, output_type: Any
+    ) -> DataStream[Any]:
+        check_function("aggregate", aggregate_function, AggregateFunction, takes_callable=False)
+        check_type("aggregate", "accumulator_type", accumulator_type)
+        declared = check_type("aggregate", "output_type", output_type)
+        return self._incremental("aggregate", aggregate_function, window_function, declared)
 
     def _rolled(self, method: str, function: Callable[[Any, Any], Any]) -> DataStream:
         return self._incremental(method, function, None, self._stream.output_type)
@@ -286,7 +276,7 @@ class _Windows:
         return stream.edges_with(Partitioning(Exchange.KEYED, key_selector, key_type=self._key_type))
 
 
-class WindowedStream(_Windows):
+class WindowedStream(_Windows[T_co, W], Generic[K_co, T_co, W]):
     """The elements of a keyed stream, in windows of each key."""
 
     _method = "window"
@@ -296,13 +286,134 @@ class WindowedStream(_Windows):
         "process": (ProcessWindowFunction, Evaluation.PROCESS),
     }
 
-    def __init__(self, keyed_stream: KeyedStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, keyed_stream: KeyedStream[K_co, T_co], window_assigner: WindowAssigner[T_co, W]) -> None:
         """Made by `KeyedStream.window` and `count_window`."""
         key_type = keyed_stream.edges[0].partitioning.key_type
         super().__init__(keyed_stream, window_assigner, keyed_stream.key_selector, key_type)
 
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
+        window_function: None = None,
+        output_type: None = None,
+    ) -> DataStream[T_co]: ...
 
-class AllWindowedStream(_Windows):
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
+        window_function: KeyedEvaluation[T_co, R, K_co, W],
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
+        window_function: KeyedEvaluation[T_co, Any, K_co, W] | None = None,
+        *,
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
+        window_function: KeyedEvaluation[T_co, Any, K_co, W] | None,
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
+        window_function: KeyedEvaluation[T_co, Any, K_co, W] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Combine the elements of a window; a window function is given the one result, with key and window."""
+        return self._reduce(reduce_function, window_function, output_type)
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, R],
+        window_function: None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, A],
+        window_function: KeyedEvaluation[A, R, K_co, W],
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, Any],
+        window_function: KeyedEvaluation[Any, Any, K_co, W] | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        *,
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, Any],
+        window_function: KeyedEvaluation[Any, Any, K_co, W] | None,
+        accumulator_type: TypeInformation[Any] | None,
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, Any],
+        window_function: KeyedEvaluation[Any, Any, K_co, W] | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Gather the elements of a window in an accumulator; a window function is given its one result."""
+        return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
+
+    @overload
+    def apply(self, window_function: WindowFunction[T_co, R, K_co, W], output_type: None = None) -> DataStream[R]: ...
+
+    @overload
+    def apply(
+        self, window_function: WindowFunction[T_co, Any, K_co, W], output_type: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    def apply(
+        self, window_function: WindowFunction[T_co, Any, K_co, W], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
+        """Evaluate a window from all its elements."""
+        return self._whole("apply", window_function, output_type)
+
+    @overload
+    def process(
+        self, process_window_function: ProcessWindowFunction[T_co, R, K_co, W], output_type: None = None
+    ) -> DataStream[R]: ...
+
+    @overload
+    def process(
+        self, process_window_function: ProcessWindowFunction[T_co, Any, K_co, W], output_type: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    def process(
+        self,
+        process_window_function: ProcessWindowFunction[T_co, Any, K_co, W],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Evaluate a window from all its elements, with access to time, state and side outputs."""
+        return self._whole("process", process_window_function, output_type)
+
+
+class AllWindowedStream(_Windows[T_co, W]):
     """All elements of a stream, in windows; one subtask holds them all."""
 
     _method = "window_all"
@@ -312,9 +423,130 @@ class AllWindowedStream(_Windows):
         "process": (ProcessAllWindowFunction, Evaluation.PROCESS_ALL),
     }
 
-    def __init__(self, data_stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, data_stream: DataStream[T_co], window_assigner: WindowAssigner[T_co, W]) -> None:
         """Made by `DataStream.window_all` and `count_window_all`."""
         super().__init__(data_stream, window_assigner, only_key, None)
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
+        window_function: None = None,
+        output_type: None = None,
+    ) -> DataStream[T_co]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
+        window_function: AllEvaluation[T_co, R, W],
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
+        window_function: AllEvaluation[T_co, Any, W] | None = None,
+        *,
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
+        window_function: AllEvaluation[T_co, Any, W] | None,
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    def reduce(
+        self,
+        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
+        window_function: AllEvaluation[T_co, Any, W] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Combine the elements of a window; a window function is given the one result, with the window."""
+        return self._reduce(reduce_function, window_function, output_type)
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, R],
+        window_function: None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, A],
+        window_function: AllEvaluation[A, R, W],
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, Any],
+        window_function: AllEvaluation[Any, Any, W] | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        *,
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, Any],
+        window_function: AllEvaluation[Any, Any, W] | None,
+        accumulator_type: TypeInformation[Any] | None,
+        output_type: TypeInformation[R],
+    ) -> DataStream[R]: ...
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T_co, Any, Any],
+        window_function: AllEvaluation[Any, Any, W] | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Gather the elements of a window in an accumulator; a window function is given its one result."""
+        return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
+
+    @overload
+    def apply(self, window_function: AllWindowFunction[T_co, R, W], output_type: None = None) -> DataStream[R]: ...
+
+    @overload
+    def apply(
+        self, window_function: AllWindowFunction[T_co, Any, W], output_type: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    def apply(
+        self, window_function: AllWindowFunction[T_co, Any, W], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
+        """Evaluate a window from all its elements."""
+        return self._whole("apply", window_function, output_type)
+
+    @overload
+    def process(
+        self, process_window_function: ProcessAllWindowFunction[T_co, R, W], output_type: None = None
+    ) -> DataStream[R]: ...
+
+    @overload
+    def process(
+        self, process_window_function: ProcessAllWindowFunction[T_co, Any, W], output_type: TypeInformation[R]
+    ) -> DataStream[R]: ...
+
+    def process(
+        self,
+        process_window_function: ProcessAllWindowFunction[T_co, Any, W],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Evaluate a window from all its elements, with access to time, state and side outputs."""
+        return self._whole("process", process_window_function, output_type)
 
 
 _WITHOUT_TIMES = (GlobalWindows, CountTumblingWindowAssigner, CountSlidingWindowAssigner)
@@ -328,7 +560,7 @@ _COUNTERPARTS: dict[type, type] = {
 }
 
 
-def count_assigner(method: str, size: int, slide: int) -> WindowAssigner[Any, Any]:
+def count_assigner(method: str, size: int, slide: int) -> WindowAssigner[Any, CountWindow]:
     """The assigner of windows of `size` elements; with a slide, a new one every `slide` elements."""
     if not is_whole(size) or size < 1:
         raise GraphError(f"{method}: the size must be a number of elements, 1 or more, got {size!r}.")

@@ -1,4 +1,4 @@
-"""Functions of an element and one state of its key: map, flat_map and filter with state; own how the state is handled.
+"""Functions of an element and one state of its key: map, flat_map and filter with state.
 
 The function is given the element and the state, None if there is none, and gives back its result and the new state;
 None clears it. As `mapWithState` and its like of Flink's Scala API.
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from types import GeneratorType
 from typing import Any
 
-from penstock.datastream.functions import KeyedProcessFunction, RuntimeContext
-from penstock.datastream.state import ValueStateDescriptor
+from penstock.vocabulary.functions import KeyedProcessFunction, RuntimeContext
+from penstock.vocabulary.state import ValueStateDescriptor
 
 __all__ = ["FilterWithState", "FlatMapWithState", "MapWithState"]
 

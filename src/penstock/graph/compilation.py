@@ -14,7 +14,7 @@ from penstock.graph.demands import check_demands
 from penstock.graph.nodes import FORWARD, Chaining, Edge, Exchange, LogicalGraph, Node, Partitioning, Role
 from penstock.graph.plan import Adopted, ChainedOperator, InEdge, JobPlan, OutEdge, Vertex
 from penstock.graph.settings import JobSettings
-from penstock.state.groups import MAX_PARALLELISM_LIMIT, default_max_parallelism
+from penstock.keys.groups import MAX_PARALLELISM_LIMIT, default_max_parallelism
 
 REBALANCE = Partitioning(Exchange.REBALANCE)
 

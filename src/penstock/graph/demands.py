@@ -1,11 +1,12 @@
-"""What a program may demand of itself: uids given by hand, declared types; owns no default."""
+"""What a program may demand of itself: uids given by hand, declared types."""
 
 from __future__ import annotations
 
 from penstock.common.basic_types import PickledBytesTypeInfo
 from penstock.errors import GraphError
+from penstock.graph.declared_settings import AUTO_GENERATED_UIDS, GENERIC_TYPES
 from penstock.graph.nodes import Node, Role
-from penstock.graph.settings import AUTO_GENERATED_UIDS, GENERIC_TYPES, JobSettings
+from penstock.graph.settings import JobSettings
 
 
 def check_demands(nodes: list[Node], settings: JobSettings) -> None:

@@ -1,7 +1,4 @@
-"""The logical plan: immutable descriptions of sources, operators, sinks and the edges between them.
-
-Owns no behaviour of operators (`Node.operator` is opaque here) and knows nothing of how a plan is run.
-"""
+"""The logical plan: immutable descriptions of sources, operators, sinks and the edges between them."""
 
 from __future__ import annotations
 
@@ -134,3 +131,13 @@ class LogicalGraph:
         node = replace(self.nodes[node_id], **settings)
         self.nodes[node_id] = node
         return node
+
+    def part(self, node_ids: set[int]) -> LogicalGraph:
+        """These nodes, with all that feeds them."""
+        wanted, reached = list(node_ids), set[int]()
+        while wanted:
+            node_id = wanted.pop()
+            if node_id not in reached:
+                reached.add(node_id)
+                wanted.extend(edge.source_id for edge in self.nodes[node_id].inputs)
+        return replace(self, nodes={node_id: node for node_id, node in self.nodes.items() if node_id in reached})

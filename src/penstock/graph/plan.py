@@ -1,6 +1,6 @@
 """The physical plan: vertices of chained operators on levels, ready to be run by an engine.
 
-Owns the data model only; `penstock.graph.compilation` makes it from a logical graph.
+`penstock.graph.compilation` makes it from a logical graph.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class JobPlan:
                     "parallelism": vertex.parallelism,
                     "max_parallelism": vertex.max_parallelism,
                     "operators": [
-                        {"uid": op.uid, "name": op.name, "kind": type(op.operator).__name__} for op in vertex.operators
+                        {"uid": op.uid, "name": op.name, "kind": op.operator.kind} for op in vertex.operators
                     ],
                 }
                 for vertex in self.vertices

@@ -1,4 +1,4 @@
-"""Flink's configuration keys that have nothing to act on here; owns the reasons, and reads no setting.
+"""Flink's configuration keys that have nothing to act on here, and why.
 
 A program that was written for Flink may carry any of them. They are accepted; whoever asks for something that does not
 happen is told so, once for each key, and why.
@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.graph import settings as keys
+from penstock.graph.declared_settings import SETTINGS
 
 NOTHING_TO_ALIGN = "no element is in flight between two batches, so there is nothing to align"
 NO_TIMEOUT = (
@@ -91,30 +91,12 @@ _WITHOUT_EFFECT: dict[str, tuple[tuple[str, ...], str]] = {
 }
 # Here every key is Flink's or ours: one that nobody knows is most likely misspelt.
 _FAMILIES = ("execution.", "state.", "pipeline.", "python.", "parallelism.", "restart-strategy")
-_RESTART_KEYS = {
-    "fixed-delay": ("attempts", "delay"),
-    "failure-rate": ("max-failures-per-interval", "failure-rate-interval", "delay"),
-    "exponential-delay": (
-        "initial-backoff",
-        "max-backoff",
-        "backoff-multiplier",
-        "reset-backoff-threshold",
-        "jitter-factor",
-        "attempts-before-reset-backoff",
-    ),
-}
-_PRESENT_NAMES = (
-    *(keys.JOB_NAME, keys.PARALLELISM, keys.MAX_PARALLELISM, keys.CHAINING, keys.RUNTIME_MODE, keys.JOB_PARAMETERS),
-    *(keys.CHECKPOINT_DIRECTORY, keys.CHECKPOINT_INTERVAL, keys.MIN_PAUSE, keys.RETENTION, keys.RETAINED),
-    *(keys.CHECKPOINT_MODE, keys.SAVEPOINT_DIRECTORY, keys.RECOVERY_PATH, keys.IGNORE_UNCLAIMED_STATE),
-    *(keys.STATE_BACKEND, keys.STATE_DIRECTORY, keys.PYTHON_FILES, keys.PYTHON_EXECUTABLE, keys.RESTART_STRATEGY),
-    *(keys.AUTO_GENERATED_UIDS, keys.GENERIC_TYPES),
-    *(keys.WATERMARK_EVERY_RECORDS, keys.SPARK_MASTER, keys.OBJECT_REUSE, keys.CANCELLATION_TIMEOUT),
-)
 _WITH_EFFECT = {
-    *_PRESENT_NAMES,
-    *(former for key, former in keys.FORMER_NAMES.items() if key in _PRESENT_NAMES),
-    *(f"restart-strategy.{kind}.{name}" for kind, names in _RESTART_KEYS.items() for name in names),
+    name
+    for setting in SETTINGS.values()
+    if setting.has_effect and not setting.key.startswith("penstock.")
+    for name in (setting.key, setting.former)
+    if name is not None
 }
 
 

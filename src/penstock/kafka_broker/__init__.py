@@ -1,4 +1,4 @@
-"""A real Kafka broker on this machine, for trying things, tests and measurements; owns no source and no sink."""
+"""A real Kafka broker on this machine, for trying things, tests and measurements."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Who owns a broker's folder: a lock that the broker's process inherits and keeps for as long as it lives.
 
 A process number alone may belong to somebody else by now; the lock is the system's own word that the broker lives.
-Owns no process.
 """
 
 from __future__ import annotations

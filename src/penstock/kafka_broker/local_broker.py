@@ -1,4 +1,4 @@
-"""One broker of this machine: started, asked, stopped; owns the process and its folder, and no client's data."""
+"""One broker of this machine: started, asked, stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A child process that the system kills when the one that started it is gone, however that came; owns no process.
+"""A child process that the system kills when the one that started it is gone, however that came.
 
 Linux only: elsewhere the child stays, as any does. The system watches the thread that started the child.
 """

@@ -1,4 +1,4 @@
-"""Questions to a broker about itself and its topics; owns no broker."""
+"""Questions to a broker about itself and its topics."""
 
 from __future__ import annotations
 

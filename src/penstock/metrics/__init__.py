@@ -1,4 +1,4 @@
-"""Metrics of user functions; owns no reporting."""
+"""Metrics of user functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics that user functions register: plain numbers in a tree of groups; owns no clock and sends nothing."""
+"""Metrics that user functions register: plain numbers in a tree of groups."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ V = TypeVar("V")
 class Metric(ABC):
     """Something measured; `values` gives its numbers by suffix ("" for the metric's own name).
 
-    `ways` says, by suffix, how numbers of several processes become one if not by adding: "min", "max" or "last".
+    `combined_by` says, by suffix, how numbers of several processes become one if not by adding: "min", "max" or "last".
     """
 
-    ways: ClassVar[dict[str, str]] = {}
+    combined_by: ClassVar[dict[str, str]] = {}
 
     @abstractmethod
     def values(self) -> dict[str, float]:
@@ -71,7 +71,7 @@ class Meter(Metric):
 class Distribution(Metric):
     """Count, sum, smallest and largest of the values seen."""
 
-    ways: ClassVar[dict[str, str]] = {"min": "min", "max": "max"}
+    combined_by: ClassVar[dict[str, str]] = {"min": "min", "max": "max"}
 
     def __init__(self) -> None:
         self._count = 0
@@ -96,7 +96,7 @@ class Distribution(Metric):
 class Gauge(Metric):
     """A number that is asked for when it is needed."""
 
-    ways: ClassVar[dict[str, str]] = {"": "last"}
+    combined_by: ClassVar[dict[str, str]] = {"": "last"}
 
     def __init__(self, function: Callable[[], float]) -> None:
         self._function = function
@@ -167,9 +167,9 @@ class MetricGroup:
         """Return the numbers of all metrics here and below, by full name."""
         return dict(self._collect(lambda metric: metric.values()))
 
-    def ways(self) -> dict[str, str]:
+    def combined_by(self) -> dict[str, str]:
         """Return, by full name, how numbers are to be combined that must not be added up; see `Metric`."""
-        return dict(self._collect(lambda metric: metric.ways))
+        return dict(self._collect(lambda metric: metric.combined_by))
 
     def _collect(self, read: Callable[[Metric], dict[str, V]]) -> Iterator[tuple[str, V]]:
         for name, metric in self._metrics.items():

@@ -1,7 +1,7 @@
 """One batch of a job, as seen from inside a task: subtasks are begun, fed, finished, and their rows given out.
 
-Owns the order of things within a batch. Where rows come from and go to, where state files are and which process keeps
-which subtask is the engine's; it answers through `BatchHost`.
+Where rows come from and go to, where state files are and which process keeps which subtask is the engine's; it answers
+through `BatchHost`.
 """
 
 from __future__ import annotations

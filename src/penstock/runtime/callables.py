@@ -12,8 +12,8 @@ from types import GeneratorType
 from typing import Any
 
 from penstock.common.own_copies import ATOMS, own_copy
-from penstock.datastream.output_tag import OutputTag
 from penstock.runtime.output import Output
+from penstock.vocabulary.output_tag import OutputTag
 
 Results = Iterable[Any] | None
 

@@ -1,4 +1,4 @@
-"""The contract between an operator that makes asynchronous calls and what runs them; owns no loop and no thread."""
+"""The contract between an operator that makes asynchronous calls and what runs them."""
 
 from __future__ import annotations
 

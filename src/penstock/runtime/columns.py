@@ -1,7 +1,7 @@
 """Blocks of columns between operators: their keys and timestamps, and the bytes they travel as.
 
-Owns no routing (see `penstock.runtime.exchange`); what a block of columns is says `penstock.common.column_block`.
-Beside a block of columns, timestamps are an int64 array without gaps, or None, and keys an Arrow array, or None.
+What a block of columns is says `penstock.common.column_block`. Beside a block of columns, timestamps are an int64 array
+without gaps, or None, and keys an Arrow array, or None.
 """
 
 from __future__ import annotations

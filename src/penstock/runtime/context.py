@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.common.own_copies import itself, own_copies, own_copy
-from penstock.datastream.functions import RuntimeContext
 from penstock.errors import StateError
 from penstock.metrics import MetricGroup
 from penstock.runtime.calls import CallRunners
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.timers import InternalTimers
+from penstock.vocabulary.functions import RuntimeContext
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Senders of exchange rows: each edge out of a vertex decides here which subtask gets which record.
 
-Owns routing and block building; the rows are handed to `emit` and somebody else carries them.
+The rows are handed to `emit` and somebody else carries them.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from penstock.common.column_block import ColumnSelector
 from penstock.errors import KeyEncodingError
 from penstock.graph.nodes import Exchange
 from penstock.graph.plan import OutEdge
+from penstock.keys.codec import encode_key, encode_keys
+from penstock.keys.group_columns import column_key_groups
+from penstock.keys.groups import key_group, key_groups, subtask_of
 from penstock.runtime import rows
 from penstock.runtime.columns import ColumnBlock, KeyFields, Stamps, encode_columns, key_array, key_objects, pieces_of
 from penstock.runtime.failure import current_record, describe_failure
 from penstock.runtime.key_selection import select_keys
 from penstock.runtime.pending_columns import PendingColumns
 from penstock.runtime.rows import AnyTimestamps, ExchangeRow, Timestamps, Values
-from penstock.state.group_columns import column_key_groups
-from penstock.state.groups import key_group, key_groups, subtask_of
-from penstock.state.keys import encode_key, encode_keys
 
 BLOCK_RECORDS = 8_192
 BLOCK_BYTES = 4 * 1024 * 1024

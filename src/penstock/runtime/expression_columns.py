@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.common.column_block import ColumnBlock
-from penstock.datastream.expressions import Column, Constant, Expression, Named, Operation
+from penstock.vocabulary.expressions import Column, Constant, Expression, Named, Operation
 
 Kernel = Callable[[Any, Any], Any]
 

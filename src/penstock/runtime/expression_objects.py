@@ -1,6 +1,6 @@
 """Expressions as plain functions of one record; the authority on what an expression gives.
 
-Owns the rules of null and of truth on objects; columns follow them in `penstock.runtime.expression_columns`.
+Columns follow them in `penstock.runtime.expression_columns`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.common.record_fields import Field, read_field
 from penstock.common.types import Row
-from penstock.datastream.expressions import Column, Constant, Expression, Named, Operation
+from penstock.vocabulary.expressions import Column, Constant, Expression, Named, Operation
 
 OfRecord = Callable[[Any], Any]
 

@@ -1,7 +1,7 @@
 """Field aggregates of whole columns: which columns can be folded as numbers, and what they fold to for each key.
 
-Owns the arithmetic, which gives what `FieldAggregation` gives for the objects, record by record; None is returned where
-it could not (an unusual type, a sum that may not fit 64 bits), and then the objects are asked. Keeps nothing.
+None is returned where it could not (an unusual type, a sum that may not fit 64 bits), and then the objects are asked.
+Keeps nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.common.column_block import ColumnBlock
-from penstock.datastream.field_aggregates import FieldAggregate, Slot
+from penstock.vocabulary.field_aggregates import FieldAggregate, Measure
 
 Numbers = npt.NDArray[Any]
 INT_LIMIT = 2**63 - 1
@@ -46,21 +46,21 @@ class NumberColumn(NamedTuple):
 
 
 FieldNumbers = dict[int | str, NumberColumn]
-"""The columns of a block that slots need, by field."""
+"""The columns of a block that measures need, by field."""
 
 
-def numbers_of(block: ColumnBlock, slots: Sequence[Slot]) -> FieldNumbers | None:
-    """The fields of slots as numbers; None if one of them is something else."""
+def numbers_of(block: ColumnBlock, measures: Sequence[Measure]) -> FieldNumbers | None:
+    """The fields of measures as numbers; None if one of them is something else."""
     found: FieldNumbers = {}
-    for slot in slots:
-        if slot.field is None:
+    for measure in measures:
+        if measure.field is None:
             continue
-        array = block.batch.column(0) if block.form == "value" and slot.field == 0 else block.column(slot.field)
-        column = None if array is None else _numbers(array, slot.kind)
+        array = block.batch.column(0) if block.form == "value" and measure.field == 0 else block.column(measure.field)
+        column = None if array is None else _numbers(array, measure.kind)
         if column is None:
             return None
-        if slot.field not in found or slot.kind != "count":
-            found[slot.field] = column
+        if measure.field not in found or measure.kind != "count":
+            found[measure.field] = column
     return found
 
 
@@ -199,10 +199,10 @@ def _encoded_part(part: KeyPart) -> KeyCodes:
 
 
 class Folded(NamedTuple):
-    """What records have come to for each key, side by side: keys, each once, the slots, and numbers of records."""
+    """What records have come to for each key, side by side: keys, each once, the measures, and numbers of records."""
 
     keys: Keys
-    slots: list[NumberColumn]
+    measures: list[NumberColumn]
     counts: Numbers
 
     def key_objects(self) -> list[Any]:
@@ -211,7 +211,7 @@ class Folded(NamedTuple):
 
     def accumulators(self) -> list[tuple[Any, ...]]:
         """The accumulators as Python objects."""
-        return accumulators_of(self.slots)
+        return accumulators_of(self.measures)
 
 
 def objects_of(keys: Keys) -> list[Any]:
@@ -220,9 +220,9 @@ def objects_of(keys: Keys) -> list[Any]:
     return list(zip(*columns, strict=True)) if keys.is_tuple else columns[0]
 
 
-def accumulators_of(slots: list[NumberColumn]) -> list[tuple[Any, ...]]:
-    """Accumulators of the slots' columns, as Python objects."""
-    return list(zip(*map(_objects, slots), strict=True))
+def accumulators_of(measures: list[NumberColumn]) -> list[tuple[Any, ...]]:
+    """Accumulators of the measures' columns, as Python objects."""
+    return list(zip(*map(_objects, measures), strict=True))
 
 
 def _objects(column: NumberColumn) -> list[Any]:
@@ -232,29 +232,29 @@ def _objects(column: NumberColumn) -> list[Any]:
     return [value if known else None for value, known in zip(values, column.valid.tolist(), strict=True)]
 
 
-def fold(keys: Keys, numbers: FieldNumbers, slots: Sequence[Slot]) -> Folded:
+def fold(keys: Keys, numbers: FieldNumbers, measures: Sequence[Measure]) -> Folded:
     """Fold columns whose sums are known to fit; there must be some records."""
     coded = encoded(keys)
     counts = np.bincount(coded.codes, minlength=coded.size)
     present = np.flatnonzero(counts)
     columns = []
-    for slot in slots:
-        if slot.field is None:
+    for measure in measures:
+        if measure.field is None:
             columns.append(NumberColumn(counts[present], None))
             continue
-        values, valid = numbers[slot.field]
+        values, valid = numbers[measure.field]
         codes, seen = coded.codes, counts
         if valid is not None:
             codes, values = codes[valid], values[valid]
             seen = np.bincount(codes, minlength=coded.size)
-        columns.append(_slot_column(slot, codes, values, seen, present))
+        columns.append(_measure_column(measure, codes, values, seen, present))
     return Folded(Keys(coded.parts(present), keys.is_tuple), columns, counts[present])
 
 
-def _slot_column(slot: Slot, codes: Numbers, values: Numbers, seen: Numbers, present: Numbers) -> NumberColumn:
-    if slot.kind == "count":
+def _measure_column(measure: Measure, codes: Numbers, values: Numbers, seen: Numbers, present: Numbers) -> NumberColumn:
+    if measure.kind == "count":
         return NumberColumn(seen[present], None)
-    step, start = fold_of(slot, values.dtype)
+    step, start = fold_of(measure, values.dtype)
     held = np.full(len(seen), start, values.dtype)
     with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are values like others
         step.at(held, codes, values)
@@ -262,13 +262,13 @@ def _slot_column(slot: Slot, codes: Numbers, values: Numbers, seen: Numbers, pre
     return NumberColumn(held[present], None if is_known.all() else is_known)
 
 
-def fold_of(slot: Slot, dtype: Any) -> tuple[np.ufunc, Any]:
+def fold_of(measure: Measure, dtype: Any) -> tuple[np.ufunc, Any]:
     """The function that takes one more value in, and the value that changes nothing."""
     is_whole = dtype == np.int64
-    if slot.kind == "sum":
+    if measure.kind == "sum":
         return np.add, 0 if is_whole else -0.0  # 0.0 would make a positive zero of a negative one
     # NaN is greater than every number: `fmin` passes it over, `maximum` keeps it.
-    if slot.kind == "min":
+    if measure.kind == "min":
         return (np.minimum, INT_LIMIT) if is_whole else (np.fmin, np.nan)
     return (np.maximum, -INT_LIMIT - 1) if is_whole else (np.maximum, -np.inf)
 
@@ -276,12 +276,14 @@ def fold_of(slot: Slot, dtype: Any) -> tuple[np.ufunc, Any]:
 # ---- results ----
 
 
-def result_arrays(aggregates: Sequence[FieldAggregate], slots: Sequence[Slot], held: list[NumberColumn]) -> list[Any]:
-    """The aggregates as Arrow columns, of what the slots hold."""
-    by_slot = dict(zip(slots, held, strict=True))
+def result_arrays(
+    aggregates: Sequence[FieldAggregate], measures: Sequence[Measure], held: list[NumberColumn]
+) -> list[Any]:
+    """The aggregates as Arrow columns, of what the measures hold."""
+    by_measure = dict(zip(measures, held, strict=True))
     results = []
     for aggregate in aggregates:
-        columns = [by_slot[slot] for slot in aggregate.slots()]
+        columns = [by_measure[measure] for measure in aggregate.measures()]
         column = columns[0] if len(columns) == 1 else _means(*columns)
         results.append(pa.array(column.values, mask=None if column.valid is None else ~column.valid))
     return results

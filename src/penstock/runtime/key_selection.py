@@ -1,4 +1,4 @@
-"""Keys of many records by the user's selector; owns what happens when it fails, not where the keys go."""
+"""Keys of many records by the user's selector."""
 
 from __future__ import annotations
 

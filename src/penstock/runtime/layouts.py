@@ -1,6 +1,6 @@
-"""How settings of an operator decide where its keyed state is and what it means: as plain data; owns no operator.
+"""How settings of an operator decide where its keyed state is and what it means: as plain data.
 
-An operator whose settings do so (windows, intervals, slots of aggregates, patterns) says how in `layout()`: a dict of
+An operator whose settings do so (windows, intervals, field aggregates, patterns) says how in `layout()`: a dict of
 numbers, texts, lists and dicts, fit for JSON. It is kept with the state. Before a job goes on from state that was
 written under another layout, `layout_refusal(written)` says why it cannot be, or that it can; in its first batch
 `adopt_layout(written)` then brings what is there into a layout that works, or goes on in the old one.

@@ -1,6 +1,6 @@
 """Event time of a source subtask that reads several partitions: the slowest of those that are not idle counts.
 
-Owns how the partitions' watermarks become one; how each is made is `penstock.runtime.timestamps`.
+How each is made is `penstock.runtime.timestamps`.
 """
 
 from __future__ import annotations

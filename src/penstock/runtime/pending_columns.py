@@ -1,4 +1,4 @@
-"""Blocks of columns that wait to be sent together to one subtask; owns no routing and no bytes."""
+"""Blocks of columns that wait to be sent together to one subtask."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The rows that travel between levels: few, each a block of many records or one control message.
 
-Owns the row model and the encoding of payloads; who sends a row where is decided in `penstock.runtime.exchange`.
+Who sends a row where is decided in `penstock.runtime.exchange`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Running values of field aggregates over a block of columns: for each record, what its key has come to with it.
 
-Owns the arithmetic of one block, beginning with what the keys held before; gives exactly what folding record by record
-gives, sums of floats included. Keeps nothing.
+Gives exactly what folding record by record gives, sums of floats included.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.datastream.field_aggregates import Slot
 from penstock.runtime.field_columns import FieldNumbers, KeyCodes, NumberColumn, Numbers, fold_of, may_overflow
+from penstock.vocabulary.field_aggregates import Measure
 
 LONG_RUN = 32
 """Records of one key in a block from which on they are gone through by a call of their own."""
@@ -39,42 +38,44 @@ class Runs(NamedTuple):
 
 
 def running(
-    runs: Runs, numbers: FieldNumbers, slots: Sequence[Slot], held: list[tuple[Any, ...]]
+    runs: Runs, numbers: FieldNumbers, measures: Sequence[Measure], held: list[tuple[Any, ...]]
 ) -> list[NumberColumn] | None:
-    """The slots after each record, in the order of the runs; `held` are the accumulators before, a run each.
+    """The measures after each record, in the order of the runs; `held` are the accumulators before, a run each.
 
     None if what is held is no number of the column's kind, or numbers could get too big.
     """
     columns = []
-    for at, slot in enumerate(slots):
+    for at, measure in enumerate(measures):
         before = [accumulator[at] for accumulator in held]
-        if slot.field is None:
+        if measure.field is None:
             steps = np.ones(len(runs.order), np.int64)
             columns.append(NumberColumn(_added(runs, steps, np.array(before, np.int64)), None))
             continue
-        column = numbers[slot.field].take(runs.order)
-        made = _running_slot(runs, slot, column, before)
+        column = numbers[measure.field].take(runs.order)
+        made = _running_measure(runs, measure, column, before)
         if made is None:
             return None
         columns.append(made)
     return columns
 
 
-def _running_slot(runs: Runs, slot: Slot, column: NumberColumn, before: list[Any]) -> NumberColumn | None:
+def _running_measure(runs: Runs, measure: Measure, column: NumberColumn, before: list[Any]) -> NumberColumn | None:
     values, valid = column
-    if slot.kind == "count":
+    if measure.kind == "count":
         steps = np.ones(len(values), np.int64) if valid is None else valid.astype(np.int64)
         return NumberColumn(_added(runs, steps, np.array(before, np.int64)), None)
-    step, nothing = fold_of(slot, values.dtype)
+    step, nothing = fold_of(measure, values.dtype)
     base = _numbers_held(before, values.dtype, nothing)
     if base is None:
         return None
-    if slot.kind == "sum" and may_overflow(values, max((abs(each) for each in before if each is not None), default=0)):
+    if measure.kind == "sum" and may_overflow(
+        values, max((abs(each) for each in before if each is not None), default=0)
+    ):
         return None
     known = _known(runs, valid, before)
     if valid is not None:
         values = np.where(valid, values, nothing)
-    if slot.kind == "sum" and values.dtype == np.int64:
+    if measure.kind == "sum" and values.dtype == np.int64:
         return NumberColumn(_added(runs, values, base), known)
     with np.errstate(invalid="ignore", over="ignore"):
         return NumberColumn(_accumulated(runs, step, values, base), known)

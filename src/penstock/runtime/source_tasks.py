@@ -1,13 +1,59 @@
-"""What a batch has to do for its sources, as data: offsets, and tasks made of two of them; owns no decision."""
+"""What a batch has to do for its sources, as data: offsets, and tasks made of two of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.connectors.source import PartitionRange
 
-Offset = dict[str, Any]
+
+@dataclass(frozen=True)
+class Offset:
+    """Where the sources stand that Penstock reads itself, and what else a batch begins and ends with.
+
+    Sources go by the uid of their operator, so that positions find their source again in a changed job. `positions` has
+    a number for each split, `partitions` one for each named partition, `stops` where partitions end, where that was
+    decided. `tick` counts batches that were wanted at a time, `ended` names sources of the engine's that have been read
+    to their end, `complete` sources that find no more partitions. `begun` is False before the first batch.
+    """
+
+    begun: bool = False
+    tick: int = 0
+    draining: bool = False
+    ended: tuple[str, ...] = ()
+    positions: dict[str, list[int]] = field(default_factory=dict)
+    partitions: dict[str, dict[str, int]] = field(default_factory=dict)
+    stops: dict[str, dict[str, int]] = field(default_factory=dict)
+    complete: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data, for logs and seals."""
+        plain = {
+            "begun": self.begun,
+            "tick": self.tick,
+            "draining": self.draining,
+            "ended": list(self.ended),
+            "positions": self.positions,
+            "partitions": self.partitions,
+            "stops": self.stops,
+        }
+        return {**plain, "complete": list(self.complete)} if self.complete else plain
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Offset:
+        """The offset in plain data; what is missing is as at the beginning."""
+        return cls(
+            begun=plain.get("begun", False),
+            tick=plain.get("tick", 0),
+            draining=plain.get("draining", False),
+            ended=tuple(plain.get("ended", ())),
+            positions=plain.get("positions", {}),
+            partitions=plain.get("partitions", {}),
+            stops=plain.get("stops", {}),
+            complete=tuple(plain.get("complete", ())),
+        )
 
 
 @dataclass(frozen=True)
@@ -35,4 +81,4 @@ class SourceTask:
 
 def looks_around(start: Offset, end: Offset) -> bool:
     """Whether a batch lets sources notice that nothing comes; the first one starts their clocks."""
-    return bool(end["tick"] != start["tick"] or not start["begun"])
+    return end.tick != start.tick or not start.begun

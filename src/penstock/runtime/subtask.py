@@ -7,7 +7,6 @@ rows and a report.
 from __future__ import annotations
 
 import contextlib
-import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,12 +21,12 @@ from penstock.runtime.context import OperatorContext
 from penstock.runtime.exchange import ExchangeWriter, RowEmitter, create_writer
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators import PartitionedSourceOperator, SourceOperator, StreamOperator
-from penstock.runtime.report import Report, SubtaskEntry
+from penstock.runtime.report import Report, SubtaskEntry, decode_inline, encode_inline
 from penstock.runtime.rows import ExchangeRow, Values
 from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.typed_output import create_output
 from penstock.runtime.valve import InputValve, combine
-from penstock.state.declarations import Declared, Written
+from penstock.state.declarations import Declared, SchemasByRole
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.store import OrderedStore
 from penstock.state.timers import InternalTimers
@@ -35,8 +34,6 @@ from penstock.state.versions import StateVersion
 
 END_SEQ = 1 << 40
 """First sequence number of a task that ends a source: behind all data of the same batch."""
-
-_NOTHING: dict[str, Any] = {"valves": None, "operators": {}, "watermarks": {}}
 
 
 @dataclass(frozen=True)
@@ -87,8 +84,9 @@ class Subtask:
         self._rows: list[ExchangeRow] = []
         self._emitter = RowEmitter(vertex.id, subtask, self._keep)
         self._state: OpenedState | None = None
-        self._written: dict[str, dict[str, Written]] = {}
+        self._stored_schemas: dict[str, dict[str, SchemasByRole]] = {}
         self._valves: list[InputValve] = []
+        self._timed_valves: list[InputValve] = []
         self._watermark = MIN_WATERMARK
         self._is_idle = False
         self._has_ended = False
@@ -189,7 +187,7 @@ class Subtask:
         self._ephemeral = ephemeral or {}
         self._rows = []
         self._emitter.begin_batch(first_seq)
-        inline = _NOTHING if entry.inline is None else pickle.loads(entry.inline)
+        inline = decode_inline(entry.inline)
         self._begin_inputs(inline["valves"], entry)
         self._begin_state(version, open_state)
         for writer in self._writers:
@@ -200,7 +198,7 @@ class Subtask:
             operator.records_in = 0
             operator.output.records_out = operator.output.side_records_out = 0
             if entry.inline is not None and operator.is_keyed:
-                self._adopt_layout(operator, inline.get("layouts", {}).get(context.uid))
+                self._adopt_layout(operator, inline["layouts"].get(context.uid))
             operator.start_batch(version, attempt, inline["operators"].get(context.uid))
 
     def _adopt_layout(self, operator: StreamOperator, written: Layout | None) -> None:
@@ -223,8 +221,10 @@ class Subtask:
                 InputValve.for_edges([e for e in self.vertex.inputs if e.input_index == index], self.subtask)
                 for index in indexes
             ]
+        timeless = self.head.timeless_inputs
         self._valves = valves
-        self._is_idle = bool(valves) and all(valve.is_idle for valve in valves)
+        self._timed_valves = timed = [valve for index, valve in enumerate(valves) if index not in timeless]
+        self._is_idle = bool(timed) and all(valve.is_idle for valve in timed)
         for edge in self.vertex.inputs:
             if edge.is_ephemeral:
                 self._valves[edge.input_index].begin_batch(edge.sender, self._ephemeral.get(edge.source, set()))
@@ -257,8 +257,8 @@ class Subtask:
         self._advance(valve)
 
     def _advance(self, valve: InputValve) -> None:
-        advanced = valve if valve.advance() else None
-        watermark, is_idle = combine(self._valves, advanced)
+        has_advanced = valve.advance() and any(valve is timed for timed in self._timed_valves)
+        watermark, is_idle = combine(self._timed_valves, valve if has_advanced else None)
         # What the watermark sets off comes from an active channel: becoming active is told before, idle after.
         if self._is_idle and not is_idle:
             self.head.on_status(False)
@@ -326,9 +326,9 @@ class Subtask:
             for operator, context in zip(self._operators, self._contexts, strict=True)
             if operator.committables()
         }
-        ways = {context.uid: context.metrics.ways() for context in self._contexts}
+        combined_by = {context.uid: context.metrics.combined_by() for context in self._contexts}
         pickled = self._pickled_states()
-        return Report(self.vertex.uid, self.subtask, entry, committables, self._metrics(), ways, pickled)
+        return Report(self.vertex.uid, self.subtask, entry, committables, self._metrics(), combined_by, pickled)
 
     def _source_watermark(self) -> int:
         return self.head.watermark if self.vertex.is_source else MIN_WATERMARK
@@ -339,7 +339,7 @@ class Subtask:
         for operator, context in zip(self._operators, self._contexts, strict=True):
             if context.backend is not None:
                 operator.guarded(partial(context.backend.end_batch, operator.records_in), "writing its state")
-                self._written[context.uid] = context.backend.written()
+                self._stored_schemas[context.uid] = context.backend.stored_schemas()
                 context.backend.unbind()
         state, self._state = self._state, None
         return state.commit()
@@ -349,14 +349,12 @@ class Subtask:
             if edge.is_ephemeral:
                 self._valves[edge.input_index].end_batch(edge.sender)
         pairs = list(zip(self._operators, self._contexts, strict=True))
-        return rows.dumps(
-            {
-                "valves": [valve.to_plain() for valve in self._valves] or None,
-                "operators": {context.uid: operator.take_snapshot() for operator, context in pairs},
-                "watermarks": {context.uid: operator.watermark for operator, context in pairs},
-                "schemas": self._written,
-                "layouts": {context.uid: layout for operator, context in pairs if (layout := operator.layout())},
-            }
+        return encode_inline(
+            valves=[valve.to_plain() for valve in self._valves] or None,
+            operators={context.uid: operator.take_snapshot() for operator, context in pairs},
+            watermarks={context.uid: operator.watermark for operator, context in pairs},
+            schemas=self._stored_schemas,
+            layouts={context.uid: layout for operator, context in pairs if (layout := operator.layout())},
         )
 
     def _metrics(self) -> dict[str, dict[str, float]]:
@@ -372,9 +370,9 @@ class Subtask:
 
     def _increments(self, context: OperatorContext) -> dict[str, float]:
         """The user's metrics: they live as long as this process, so sums are told as what was added since last time."""
-        values, ways = context.metrics.values(), context.metrics.ways()
+        values, combined_by = context.metrics.values(), context.metrics.combined_by()
         told, self._told[context.uid] = self._told.get(context.uid, {}), values
-        return {name: value if name in ways else value - told.get(name, 0) for name, value in values.items()}
+        return {name: value if name in combined_by else value - told.get(name, 0) for name, value in values.items()}
 
     def abort(self) -> None:
         """The batch failed here: nothing of it may stay behind, as far as operators can undo what they did."""

@@ -1,11 +1,10 @@
 """Timestamps and watermarks from a WatermarkStrategy: serves sources and assign_timestamps_and_watermarks alike.
 
-Owns the generator's life over batches, the pace of watermarks and idleness; the strategy itself is the user's.
+The strategy itself is the user's.
 """
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,9 +19,10 @@ from penstock.common.watermark_strategy import (
     NoWatermarksGenerator,
     Watermark,
     WatermarkStrategy,
+    generator_from_plain,
+    generator_to_plain,
 )
 from penstock.connectors.source import StatusSignal, WatermarkSignal
-from penstock.runtime import rows
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.failure import current_record
 from penstock.runtime.rows import AnyTimestamps, Timestamps, Values
@@ -81,7 +81,7 @@ class WatermarkSource:
             self._last, active_at, self._is_idle, generator = state
             # The time a job was down is nobody's idleness.
             self._active_at = max(active_at, self._operator.context.started_ms)
-            self._generator = pickle.loads(generator)
+            self._generator = generator_from_plain(self._strategy, generator)
         self._takes_blocks = hasattr(self._generator, "on_block")
         self._pending = 0
         self.had_data = False
@@ -92,7 +92,7 @@ class WatermarkSource:
 
     def snapshot(self) -> Any:
         """State for the next batch; the watermark comes first, see `slowest`."""
-        return (self._last, self._active_at, self._is_idle, rows.dumps(self._generator))
+        return (self._last, self._active_at, self._is_idle, generator_to_plain(self._generator))
 
     def process(self, values: Values, timestamps: AnyTimestamps) -> None:
         """Emit a block with its timestamps and, at the pace asked for, watermarks."""

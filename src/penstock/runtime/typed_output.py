@@ -1,4 +1,4 @@
-"""The outgoing side of an operator whose results have a declared type; owns that they are of it when they leave."""
+"""The outgoing side of an operator whose results have a declared type."""
 
 from __future__ import annotations
 

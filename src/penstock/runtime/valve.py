@@ -1,6 +1,6 @@
 """Watermarks of many channels become one: the minimum over channels that are not idle, never backwards.
 
-Owns channel bookkeeping only; when a watermark makes something fire is the operator's business.
+When a watermark makes something fire is the operator's business.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ChannelState:
     has_ended: bool = False
 
 
-Plain = tuple[list[tuple[Any, ...]], int, bool]
+Plain = list[Any]
 
 
 @dataclass
@@ -51,15 +51,16 @@ class InputValve:
     def from_plain(cls, plain: Plain) -> InputValve:
         """The valve that `to_plain` described."""
         channels, watermark, is_idle = plain
-        return cls({(sender, number): ChannelState(*state) for sender, number, *state in channels}, watermark, is_idle)
+        known = {((vertex, edge), number): ChannelState(*state) for vertex, edge, number, *state in channels}
+        return cls(known, watermark, is_idle)
 
     def to_plain(self) -> Plain:
         """The valve as plain data, for the checkpoint: it must be readable by later versions of this class."""
         channels = [
-            (sender, number, state.watermark, state.is_idle, state.has_ended)
+            [*sender, number, state.watermark, state.is_idle, state.has_ended]
             for (sender, number), state in self.channels.items()
         ]
-        return channels, self.watermark, self.is_idle
+        return [channels, self.watermark, self.is_idle]
 
     def begin_batch(self, sender: Sender, subtasks: set[int]) -> None:
         """An ephemeral sender shows up with these subtasks in this batch; each starts where all had got to."""

@@ -1,4 +1,4 @@
-"""What is in a savepoint or a checkpoint, counted: operators, states, sizes, keys; owns the counting, not the reading.
+"""What is in a savepoint or a checkpoint, counted: operators, states, sizes, keys.
 
 Memory is bounded whatever the state: rows are read one after another, and rows of one key of a state come together.
 """
@@ -28,7 +28,7 @@ _ATTEMPTS = 3  # a job that runs may remove what is being read
 
 @dataclass(frozen=True, order=True)
 class KeyShare:
-    """What one key has of a state; `key` is encoded as by `penstock.state.keys`."""
+    """What one key has of a state; `key` is encoded as by `penstock.keys.codec`."""
 
     key: bytes
     entries: int

@@ -1,4 +1,4 @@
-"""What is in a savepoint, as data: operators, source positions, files. Owns the JSON of it, not the files."""
+"""What is in a savepoint, as data: operators, source positions, files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.common.plain_data import other_format
 from penstock.errors import CheckpointError
 from penstock.runtime.layouts import Layout
-from penstock.state.declarations import Written
+from penstock.runtime.source_tasks import Offset
+from penstock.state.declarations import SchemasByRole
 
-FORMAT = 2
-"""What is written. Format 1 had no types of state: all values were pickled."""
+FORMAT = 3
+"""What is written. Formats 1 and 2 had pickled operator state, and are not read any more."""
 
-_READABLE = (1, FORMAT)
 MANIFEST = "savepoint.json"
 
 
@@ -47,7 +48,7 @@ class OperatorRecord:
     states: dict[str, str] = field(default_factory=dict)
     operator_states: dict[str, str] = field(default_factory=dict)
     output: list[str] = field(default_factory=list)
-    schemas: dict[str, Written] = field(default_factory=dict)
+    schemas: dict[str, SchemasByRole] = field(default_factory=dict)
     layouts: list[Layout] = field(default_factory=list)
 
     def watermark_of(self, subtask: int, parallelism: int) -> int:
@@ -70,7 +71,7 @@ class Manifest:
     """The contents of a savepoint, or of a checkpoint that is used as one.
 
     `positions` are those of Penstock's own sources by operator uid, `partitions` and `stops` those of sources that read
-    named partitions, see `penstock.runtime.intake`; `frames` has, for each source that Spark reads, the
+    named partitions, see `penstock.job.intake`; `frames` has, for each source that Spark reads, the
     offsets that Spark logged. `files` go by their path in the savepoint.
     """
 
@@ -86,16 +87,13 @@ class Manifest:
     partitions: dict[str, dict[str, int]] = field(default_factory=dict)
     stops: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def offset(self) -> dict[str, Any]:
-        """Where Penstock's own sources stood, as `penstock.runtime.intake` has it."""
-        return {"positions": self.positions, "partitions": self.partitions, "stops": self.stops}
+    def offset(self) -> Offset:
+        """Where Penstock's own sources stood."""
+        return Offset(positions=self.positions, partitions=self.partitions, stops=self.stops)
 
     def to_json(self) -> str:
         """As text."""
         plain = asdict(self)
-        for operator in plain["operators"].values():
-            if not operator["layouts"]:  # most have none, and former versions know of none
-                del operator["layouts"]
         return json.dumps({"format": FORMAT, **plain}, indent=1)
 
     @classmethod
@@ -104,9 +102,8 @@ class Manifest:
         try:
             plain: dict[str, Any] = json.loads(text)
             found = plain.pop("format")
-            if found not in _READABLE:
-                known = " and ".join(map(str, _READABLE))
-                raise CheckpointError(f"savepoint {place} has format {found}; this version reads {known}")
+            if found != FORMAT:
+                raise CheckpointError(other_format(f"savepoint {place}", found, FORMAT))
             operators = {uid: OperatorRecord(**each) for uid, each in plain.pop("operators").items()}
             files = {path: FileRecord(**each) for path, each in plain.pop("files").items()}
             return cls(operators=operators, files=files, **plain)

@@ -1,6 +1,6 @@
 """Whether a job can go on from the state of another one: operators are matched by uid, state by name.
 
-Owns the refusals, in one sentence each; restoring itself is `penstock.savepoint.restoring`.
+Restoring itself is `penstock.savepoint.restoring`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from penstock.graph.plan import ChainedOperator, JobPlan
 from penstock.runtime.operators import SourceOperator
 from penstock.savepoint.manifest import OperatorRecord
 from penstock.savepoint.origin import Origin
-from penstock.state.declarations import Declared, StateDeclaration, Written, refusal
+from penstock.state.declarations import Declared, SchemasByRole, StateDeclaration, refusal
 
 FLAG = "execution.state-recovery.ignore-unclaimed-state"
 
@@ -69,7 +69,7 @@ def check_kind(who: str, place: str, state: str, kind: str, wanted: StateDeclara
         )
 
 
-def check_schemas(who: str, place: str, state: str, written: Written, wanted: StateDeclaration) -> None:
+def check_schemas(who: str, place: str, state: str, written: SchemasByRole, wanted: StateDeclaration) -> None:
     """Refuse a state whose rows cannot be read as the type it has in this job."""
     reason = refusal(written, wanted)
     if reason is not None:

@@ -1,13 +1,12 @@
-"""Snapshots of operators as rows of a table, and back; owns the mapping, not the file."""
+"""Snapshots of operators as rows of a table, and back."""
 
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from penstock.runtime.rows import dumps
+from penstock.common.plain_data import pack_record, unpack_record
 from penstock.savepoint.parts import OperatorStateRow
 from penstock.state.operator_state import BROADCAST, OperatorSnapshot, Saved, Schemas
 from penstock.state.serializers.schemas import schema_text
@@ -18,6 +17,8 @@ _CHECKPOINTED = "checkpointed"
 """The same for an operator that has such state; its position is the version that made it."""
 SCHEMA = "schema"
 """Kind of the rows that tell which schemas the elements of a state may have."""
+OWN_VERSION = 1
+"""Version of what an operator keeps for itself."""
 _EMPTY = -1
 """Position of the row of a list without elements, which is not the same as no list."""
 
@@ -27,14 +28,14 @@ def to_rows(snapshots: list[Any]) -> Iterator[OperatorStateRow]:
     for subtask, plain in enumerate(snapshots):
         found = OperatorSnapshot.from_plain(plain)
         if found is not None:
-            yield OperatorStateRow(subtask, "", _CHECKPOINTED, found.version, dumps(found.own))
+            yield OperatorStateRow(subtask, "", _CHECKPOINTED, found.version, pack_record(found.own, OWN_VERSION))
             for name, (kind, content) in found.states.items():
                 yield from _state_rows(subtask, name, kind, content)
             for name, schemas in found.schemas.items():
                 for position, schema in enumerate(schemas):
                     yield OperatorStateRow(subtask, name, SCHEMA, position, schema_text(schema))
         elif plain is not None:
-            yield OperatorStateRow(subtask, "", _OWN, 0, dumps(plain))
+            yield OperatorStateRow(subtask, "", _OWN, 0, pack_record(plain, OWN_VERSION))
 
 
 def _state_rows(subtask: int, name: str, kind: str, content: Any) -> Iterator[OperatorStateRow]:
@@ -55,7 +56,7 @@ def from_rows(rows: Iterable[OperatorStateRow], parallelism: int) -> list[Any]:
     schemas: dict[int, Schemas] = {}
     for row in rows:
         if row.kind in (_OWN, _CHECKPOINTED):
-            own[row.subtask] = pickle.loads(row.value)
+            own[row.subtask] = unpack_record(row.value, OWN_VERSION, "what an operator keeps in a savepoint")
             if row.kind == _CHECKPOINTED:
                 versions[row.subtask] = row.position
         elif row.kind == SCHEMA:

@@ -1,4 +1,4 @@
-"""What a job can go on from: the contract that savepoints and checkpoints of other jobs fulfil; owns no reading."""
+"""What a job can go on from: the contract that savepoints and checkpoints of other jobs fulfil."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pyarrow import fs
 
 from penstock.connectors.sink import Sink, UnfinishedFile
 from penstock.graph.plan import Adopted
+from penstock.keys.groups import group_range
 from penstock.savepoint.manifest import Manifest
 from penstock.savepoint.row_sources import RowSource
-from penstock.state.groups import group_range
 
 
 class Origin(ABC):

@@ -1,4 +1,4 @@
-"""The Parquet files of a savepoint: keyed rows and operator state; owns their columns, not what is in them.
+"""The Parquet files of a savepoint: keyed rows and operator state.
 
 Any Parquet reader can read them: one row for each entry of a state, timers included.
 """

@@ -1,6 +1,6 @@
 """From the state of another job to the first version of a new one: keyed rows dealt out, snapshots, event time, output.
 
-Owns what goes where. The rows are brought over by tasks, one for each new subtask; who runs them is the engine.
+The rows are brought over by tasks, one for each new subtask; who runs them is the engine.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from penstock.checkpoint.seal import Frames
 from penstock.common.constants import MIN_WATERMARK
 from penstock.connectors.sink import SinkContext
 from penstock.graph.plan import ChainedOperator, JobPlan, Vertex
+from penstock.keys.groups import group_range
 from penstock.runtime.operators import PartitionedSourceOperator, SinkOperator
 from penstock.runtime.operators.watermark import TimingOperator
-from penstock.runtime.report import SubtaskEntry
-from penstock.runtime.rows import dumps
+from penstock.runtime.report import SubtaskEntry, encode_inline
 from penstock.runtime.source_tasks import Offset
 from penstock.runtime.timestamps import active_again
 from penstock.runtime.valve import restored_valves
@@ -27,10 +27,9 @@ from penstock.savepoint.matching import check_kind, check_schemas
 from penstock.savepoint.origin import Origin
 from penstock.savepoint.retained import own_part
 from penstock.savepoint.row_sources import RowSource
-from penstock.savepoint.writing import with_own_part
+from penstock.savepoint.writing import with_own_part, writer_states
 from penstock.state.declarations import Declared
 from penstock.state.files import write_entries
-from penstock.state.groups import group_range
 from penstock.state.operator_state import rescaled
 from penstock.state.portable import SCHEMA_KIND, Entry, PortableRow, imported_entries, is_declaration, written_in
 from penstock.state.versions import EMPTY, StateFile, StateVersion
@@ -180,7 +179,7 @@ class Restoration:
             partitions = self._origin.manifest.partitions.get(chained.uid, {})
             return operator.restored_states(snapshots, partitions, count)
         if isinstance(operator, SinkOperator):
-            own = operator.sink.restored_states([own_part(each) for each in snapshots], count)
+            own = writer_states(operator.sink, snapshots, count)
         elif isinstance(operator, TimingOperator):
             snapshots = [
                 None if each is None else with_own_part(each, active_again(own_part(each))) for each in snapshots
@@ -195,7 +194,7 @@ class Restoration:
         valves = restored_valves(vertex.inputs, subtask, watermark)
         return SubtaskEntry(
             state=state,
-            inline=dumps({"valves": [valve.to_plain() for valve in valves] or None, **inline}),
+            inline=encode_inline(valves=[valve.to_plain() for valve in valves] or None, **inline),
             # Each subtask runs once without waiting for data, and says then when it wants to run next.
             deadline=None if vertex.is_source else _DUE_AT_ONCE,
             watermark=watermark,

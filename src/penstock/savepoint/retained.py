@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 from pyarrow import fs
 
 from penstock.checkpoint import CheckpointDirectory, Seal
-from penstock.checkpoint.spark_logs import source_log
 from penstock.common.constants import MIN_WATERMARK
 from penstock.connectors.sink import Sink, UnfinishedFile
 from penstock.errors import CheckpointError
 from penstock.runtime.layouts import Layout
-from penstock.runtime.report import SubtaskEntry
+from penstock.runtime.operators import SinkOperator, writer_state
+from penstock.runtime.report import SubtaskEntry, decode_inline
+from penstock.runtime.source_tasks import Offset
 from penstock.savepoint.manifest import Manifest, OperatorRecord
 from penstock.savepoint.origin import Origin
 from penstock.savepoint.row_sources import CheckpointRows
 from penstock.state.declarations import merged
 from penstock.state.operator_state import OperatorSnapshot
 
-_NOTHING: dict[str, Any] = {"operators": {}, "watermarks": {}}
 _EVERYTHING = range(1 << 16)
 
 
@@ -43,7 +42,12 @@ class CheckpointOrigin(Origin):
             for index, operator in enumerate(vertex["operators"]):
                 self._vertex_of[operator["uid"]] = vertex["uid"], index, count
                 records[operator["uid"]] = self._record(operator, vertex["max_parallelism"], is_bound=is_bound)
-        stood = {part: seal.offset.get(part, {}) for part in ("positions", "partitions", "stops")}
+        offset = seal.offset or Offset()
+        stood: dict[str, Any] = {
+            "positions": offset.positions,
+            "partitions": offset.partitions,
+            "stops": offset.stops,
+        }
         self.manifest = Manifest(job_name, job_id, seal.version, 0, "", records, frames=seal.frames, **stood)
 
     @classmethod
@@ -51,8 +55,7 @@ class CheckpointOrigin(Origin):
         """The last version that is final in a directory."""
         directory = CheckpointDirectory(uri)
         job = directory.read_job()
-        versions = directory.sealed_versions()
-        seal = directory.read_seal(versions[-1]) if versions else None
+        seal = directory.last_seal()
         if job is None or seal is None:
             raise CheckpointError(f"{uri} is neither a savepoint nor a checkpoint with a finished version")
         return cls(directory, seal, job["plan"], str(job["job_name"]), str(job["job_id"]))
@@ -78,7 +81,9 @@ class CheckpointOrigin(Origin):
 
     def unfinished_files(self, uid: str, name: str, sink: Sink) -> list[UnfinishedFile]:
         """From the sink's own staging area, by the states of its writers."""
-        return [file for state in self.snapshots(uid) for file in sink.unfinished_files(name, own_part(state))]
+        return [
+            file for state in self.snapshots(uid) for file in sink.unfinished_files(name, writer_state(own_part(state)))
+        ]
 
     def committables(self, uid: str) -> list[Any]:
         """From the seal: a job that was killed had perhaps not come to publish them."""
@@ -92,15 +97,14 @@ class CheckpointOrigin(Origin):
             if other == uid:
                 break
             first += len(offsets)
-        return self._directory.filesystem, source_log(self._directory, first + number)
+        return self._directory.filesystem, self._directory.source_log(first + number)
 
     def _entry(self, vertex: str, subtask: int) -> SubtaskEntry:
         return self._seal.entry(vertex, subtask)
 
     def _plain(self, vertex: str, subtask: int) -> dict[str, Any]:
         if (vertex, subtask) not in self._inline:
-            inline = self._entry(vertex, subtask).inline
-            self._inline[vertex, subtask] = _NOTHING if inline is None else pickle.loads(inline)
+            self._inline[vertex, subtask] = decode_inline(self._entry(vertex, subtask).inline)
         return self._inline[vertex, subtask]
 
     def _record(self, operator: dict[str, str], max_parallelism: int, *, is_bound: bool) -> OperatorRecord:
@@ -108,7 +112,7 @@ class CheckpointOrigin(Origin):
         vertex, _, count = self._vertex_of[uid]
         snapshots = self.snapshots(uid)
         states = [found.states for found in map(OperatorSnapshot.from_plain, snapshots) if found is not None]
-        is_sink = operator["kind"] == "SinkOperator"
+        is_sink = operator["kind"] == SinkOperator.kind
         return OperatorRecord(
             name=operator["name"],
             kind=operator["kind"],
@@ -117,15 +121,15 @@ class CheckpointOrigin(Origin):
             is_bound=is_bound,
             watermarks=[self._plain(vertex, each)["watermarks"].get(uid, MIN_WATERMARK) for each in range(count)],
             operator_states={name: kind for each in states for name, (kind, _) in each.items()},
-            output=["" for state in snapshots if is_sink and own_part(state)],
-            schemas=merged(self._plain(vertex, each).get("schemas", {}).get(uid, {}) for each in range(count)),
+            output=["" for kept in map(own_part, snapshots) if is_sink and kept is not None and kept[0]],
+            schemas=merged(self._plain(vertex, each)["schemas"].get(uid, {}) for each in range(count)),
             layouts=self._layouts(vertex, uid, count),
         )
 
     def _layouts(self, vertex: str, uid: str, count: int) -> list[Layout]:
         found: list[Layout] = []
         for subtask in range(count):
-            layout = self._plain(vertex, subtask).get("layouts", {}).get(uid)
+            layout = self._plain(vertex, subtask)["layouts"].get(uid)
             if layout is not None and layout not in found:
                 found.append(layout)
         return found

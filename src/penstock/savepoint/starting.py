@@ -1,4 +1,4 @@
-"""What a job begins with: versions of its own, the state of another job, or nothing; owns the choice."""
+"""What a job begins with: versions of its own, the state of another job, or nothing."""
 
 from __future__ import annotations
 

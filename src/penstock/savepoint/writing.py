@@ -1,6 +1,6 @@
 """Making a savepoint of a sealed version: what is copied while nothing runs, what tasks write, and what makes it whole.
 
-Owns the steps; who runs the tasks, and keeps the version's files from being removed meanwhile, is the engine.
+Who runs the tasks, and keeps the version's files from being removed meanwhile, is the engine.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from pyarrow import fs
 
 import penstock
 from penstock.checkpoint.directory import absolute_uri, resolve
-from penstock.common.durable_files import sync_local
 from penstock.connectors.sink import Sink
 from penstock.errors import CheckpointError, ConfigurationError
 from penstock.graph.plan import JobPlan
-from penstock.runtime.operators import SinkOperator
+from penstock.runtime.operators import SinkOperator, kept_writer_state, writer_state
 from penstock.savepoint.folder import operator_state_file, output_file, part_file, source_folder
 from penstock.savepoint.manifest import MANIFEST, FileRecord
 from penstock.savepoint.operator_rows import to_rows
 from penstock.savepoint.parts import KEYED_SCHEMA, OPERATOR_SCHEMA, summed, write_rows
 from penstock.savepoint.retained import CheckpointOrigin, own_part
 from penstock.savepoint.row_sources import RowSource
-from penstock.state.declarations import Written, merged
+from penstock.state.declarations import SchemasByRole, merged
 from penstock.state.operator_state import OperatorSnapshot
 from penstock.state.portable import SCHEMA_KIND, PortableRow, is_declaration, written_in
+from penstock.storage.durable_files import sync_local
 
 _EVERYTHING = range(1 << 16)
 
@@ -52,7 +52,7 @@ class PartResult:
     file: str
     record: FileRecord | None
     states: dict[str, str]
-    schemas: dict[str, Written] = field(default_factory=dict)
+    schemas: dict[str, SchemasByRole] = field(default_factory=dict)
 
 
 def write_part(order: PartOrder) -> PartResult:
@@ -64,7 +64,7 @@ def write_part_rows(target_uri: str, uid: str, subtask: int, rows: Iterable[Port
     """Write a part file of a savepoint, and note which states are in it."""
     filesystem, path = resolve(target_uri)
     states: dict[str, str] = {}
-    schemas: dict[str, Written] = {}
+    schemas: dict[str, SchemasByRole] = {}
 
     def noted(row: PortableRow) -> PortableRow:
         if is_declaration(row) or row.kind == "timer":
@@ -178,7 +178,7 @@ class SavepointDraft:
         sink = self._sinks.get(uid)
         if sink is None:
             return snapshots
-        states = sink.restored_states([own_part(each) for each in snapshots], len(snapshots))
+        states = writer_states(sink, snapshots, len(snapshots))
         return [with_own_part(each, own) for each, own in zip(snapshots, states, strict=True)]
 
     def _copy_log(self, uid: str, number: int) -> None:
@@ -198,6 +198,12 @@ class SavepointDraft:
 
     def _note(self, file: str) -> None:
         self._files[file] = summed(self._filesystem, f"{self._path}/{file}")
+
+
+def writer_states(sink: Sink, snapshots: list[Any], parallelism: int) -> list[Any]:
+    """What the writers of a sink go on from in another job, fit to be kept."""
+    states = sink.restored_states([writer_state(own_part(each)) for each in snapshots], parallelism)
+    return list(map(kept_writer_state, states))
 
 
 def with_own_part(snapshot: Any, own: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which local stores there are, by name; owns the list, and how a damaged store is replaced."""
+"""Which local stores there are, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program declares of a state, and what its rows were written with; owns the question whether they agree.
+"""What a program declares of a state, and what its rows were written with.
 
 Plain enough to be sent around, so that a job can be refused before it starts.
 """
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.state.serializers import Schema, StateSerializer, incompatibility, layout_of, serializer_for
-from penstock.state.serializers.schemas import PICKLE, pickled_parts
+from penstock.state.serializers.descriptions import pickled_parts
+from penstock.state.serializers.schemas import PICKLE
 
 VALUE, MAP_KEY = "value", "map_key"
 """Roles of schemas: that of a state's values, and that of the keys of a map."""
 
-Written = dict[str, list[Schema]]
+SchemasByRole = dict[str, list[Schema]]
 """Schemas that rows of a state may have, by role; a role without one was always pickled."""
 
 
@@ -37,9 +38,9 @@ Declared = dict[str, dict[str, StateDeclaration]]
 """What a job's functions ask for, by operator uid and state name."""
 
 
-def merged(found: Iterable[dict[str, Written]]) -> dict[str, Written]:
+def merged(found: Iterable[dict[str, SchemasByRole]]) -> dict[str, SchemasByRole]:
     """Return the schemas that several subtasks have, by state, each once."""
-    states: dict[str, Written] = {}
+    states: dict[str, SchemasByRole] = {}
     for each in found:
         for name, written in each.items():
             for role, schemas in written.items():
@@ -48,7 +49,7 @@ def merged(found: Iterable[dict[str, Written]]) -> dict[str, Written]:
     return states
 
 
-def refusal(written: Written, wanted: StateDeclaration) -> str | None:
+def refusal(written: SchemasByRole, wanted: StateDeclaration) -> str | None:
     """Return why rows of a state cannot be read as it is declared now, in words; None if they can be."""
     for schema in written.get(VALUE, ()):
         reason = incompatibility(schema, wanted.value)

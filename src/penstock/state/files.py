@@ -1,4 +1,4 @@
-"""Entry files: sorted or unsorted changes of a store in one checksummed file; owns the format, not what it means.
+"""Entry files: sorted or unsorted changes of a store in one checksummed file.
 
 Layout: magic and format version; frames; trailer. A frame is the length of its content, the length of the compressed
 content, and a zstd-compressed Arrow record batch of keys and values (a null value means deleted). The trailer is an end
@@ -17,8 +17,8 @@ from zlib import crc32
 import pyarrow as pa
 from pyarrow import fs
 
-from penstock.common.disk_space import told_if_full
 from penstock.errors import CheckpointError
+from penstock.storage.disk_space import told_if_full
 
 Change = tuple[bytes, bytes | None]
 

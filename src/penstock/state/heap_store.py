@@ -1,4 +1,4 @@
-"""State store on the heap that its process keeps from batch to batch; owns which stores are kept, and no files.
+"""State store on the heap that its process keeps from batch to batch.
 
 A store that was written to and not committed is dropped: its version is read again from the checkpoint directory.
 """

@@ -1,16 +1,15 @@
 """Keyed state of one operator: the current key, the states by name and their write-back cache.
 
-Owns the row layout below and the moment when cached objects reach the store; the store and its versions belong to
-the caller, who binds one for each batch. Rows (op: 2 bytes, numbers big-endian):
+The store and its versions belong to the caller, who binds one for each batch. Rows (op: 2 bytes, numbers big-endian):
 
     meta        00 op 's' name              -> kind (1) state id (4)
                 00 op 'e'                   -> last epoch that list rows were written in (8)
-                00 op 't' role number name  -> schema that rows of the state may have; see `penstock.state.written`
+                00 op 't' role number name  -> schema that rows of the state may have; see `state.stored_schemas`
     keyed       01 op group (2) state id (4) key namespace suffix    -> bytes of the object; see `penstock.state.ttl`
     timers      02 op ...                   see `penstock.state.timers`
 
 A state's id is a hash of its name, the same in every subtask, so that rows can be dealt out anew.
-Key and namespace are self-delimited (`penstock.state.keys`). The suffix is empty for value, reducing and aggregating
+Key and namespace are self-delimited (`penstock.keys.codec`). The suffix is empty for value, reducing and aggregating
 state, the encoded map key for map state, and epoch (8) counter (4) for list state.
 """
 
@@ -18,19 +17,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from penstock.common.own_copies import itself, own_copies, own_copy
 from penstock.errors import StateError
-from penstock.state.declarations import StateDeclaration, Written, serializers_of
-from penstock.state.groups import check_parallelism, key_group, key_groups
-from penstock.state.keys import encode_key, read_key
+from penstock.keys.codec import encode_key, read_key
+from penstock.keys.groups import check_parallelism, key_group, key_groups
+from penstock.state.declarations import SchemasByRole, StateDeclaration, serializers_of
+from penstock.state.hashable_keys import PLAIN_TYPES, code_of, codes_of, hashable_of
 from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
 from penstock.state.serializers import StateSerializer
-from penstock.state.slots import PLAIN_TYPES, code_of, codes_of, slot_of
 from penstock.state.store import OrderedStore
+from penstock.state.stored_schemas import StoredSchemas
 from penstock.state.ttl import time_to_live_of
 from penstock.state.ttl_states import EXPIRING
 from penstock.state.ttl_sweep import Sweep
@@ -42,7 +43,6 @@ from penstock.state.value_states import (
     SingleObjectState,
     UncopiedValueState,
 )
-from penstock.state.written import WrittenSchemas
 
 VOID_NAMESPACE = b""
 _VOID_CODE = encode_key(VOID_NAMESPACE)
@@ -107,12 +107,12 @@ class KeyedStateBackend:
         "_store",
         "_sweeps",
         "_version",
+        "address",
         "cached",
-        "key_slot",
+        "hashable_key",
         "namespace",
         "own",
         "own_all",
-        "slot",
     )
 
     def __init__(
@@ -137,7 +137,7 @@ class KeyedStateBackend:
         self._operator = operator_index.to_bytes(2, "big")
         self._head = _KEYED + self._operator
         self._states: dict[str, KeyedState] = {}
-        self._schemas = WrittenSchemas(self._operator)
+        self._schemas = StoredSchemas(self._operator)
         self._parts: list[CachedPart] = []
         self._clock = clock
         self._sweeps: dict[str, Sweep] = {}
@@ -152,8 +152,8 @@ class KeyedStateBackend:
         self._key: Any = _NO_KEY
         self._missed = 0
         self.cached = 0
-        self.key_slot: Hashable = _NO_KEY
-        self.slot: Hashable = _NO_KEY
+        self.hashable_key: Hashable = _NO_KEY
+        self.address: Hashable = _NO_KEY
         self.namespace = VOID_NAMESPACE
 
     # Life of a batch
@@ -162,7 +162,7 @@ class KeyedStateBackend:
         """Work on `store` from now on, with nothing cached and no current key; `version` is the one being made."""
         self._forget()
         self._store = store
-        self._key = self.key_slot = self.slot = _NO_KEY
+        self._key = self.hashable_key = self.address = _NO_KEY
         self.namespace = VOID_NAMESPACE
         self._ids = self._read_ids(store)
         self._schemas.bind(store)
@@ -196,7 +196,7 @@ class KeyedStateBackend:
         """Let go of the store; what was not flushed is dropped."""
         self._forget()
         self._store = None
-        self._key = self.key_slot = self.slot = _NO_KEY
+        self._key = self.hashable_key = self.address = _NO_KEY
 
     @property
     def store(self) -> OrderedStore:
@@ -219,9 +219,9 @@ class KeyedStateBackend:
         if self.cached > self._cache_limit:
             self.flush()
         self._key = key
-        slot = key if type(key) in PLAIN_TYPES else slot_of(key)
-        self.key_slot = slot
-        self.slot = (_SCOPE, slot, self.namespace) if self.namespace else slot
+        hashable = key if type(key) in PLAIN_TYPES else hashable_of(key)
+        self.hashable_key = hashable
+        self.address = (_SCOPE, hashable, self.namespace) if self.namespace else hashable
 
     def walk(self, keys: list[Any]) -> Iterator[Any]:
         """Make one key after the other the current one, as `set_key` does, and give it.
@@ -239,7 +239,7 @@ class KeyedStateBackend:
         for key in keys:
             if self.cached > limit:
                 self.flush()
-            self._key = self.key_slot = self.slot = key
+            self._key = self.hashable_key = self.address = key
             yield key
 
     def _prepare(self, keys: list[Any]) -> None:
@@ -251,9 +251,22 @@ class KeyedStateBackend:
                 state.prepare(new)
         self._missed = len(new)
 
+    @contextmanager
+    def other_keys(self) -> Iterator[Callable[[Hashable], None]]:
+        """Work on other keys, by their addresses, and come back to the current one; nothing is flushed meanwhile."""
+        before = self._key, self.hashable_key, self.address
+
+        def go_to(address: Hashable) -> None:
+            self._key = self.hashable_key = self.address = address
+
+        try:
+            yield go_to
+        finally:
+            self._key, self.hashable_key, self.address = before
+
     def clear_key(self) -> None:
         """Have no current key: what is processed next belongs to none."""
-        self._key = self.key_slot = self.slot = _NO_KEY
+        self._key = self.hashable_key = self.address = _NO_KEY
 
     def current_key(self) -> Any:
         """Return the current key."""
@@ -264,7 +277,7 @@ class KeyedStateBackend:
     def set_namespace(self, namespace: bytes) -> None:
         """Make `namespace` the current one for all states; `VOID_NAMESPACE` outside windows."""
         self.namespace = namespace
-        self.slot = (_SCOPE, self.key_slot, namespace) if namespace else self.key_slot
+        self.address = (_SCOPE, self.hashable_key, namespace) if namespace else self.hashable_key
 
     # States
 
@@ -288,9 +301,9 @@ class KeyedStateBackend:
         """Return the aggregating state a descriptor names."""
         return self._register(descriptor, KeyedAggregatingState, descriptor.get_agg_function())
 
-    def attach(self, part: CachedPart) -> None:
-        """Let `part` share bind, flush and the bound of the cache."""
-        self._parts.append(part)
+    def attach(self, part: CachedPart, *, writes_to_states: bool = False) -> None:
+        """Let `part` share bind, flush and the bound of the cache; before the states if what it writes is theirs."""
+        self._parts.insert(0 if writes_to_states else len(self._parts), part)
         if self._store is not None:
             part.bind()
 
@@ -306,9 +319,9 @@ class KeyedStateBackend:
         """Return what is declared of each state that was asked for, by name."""
         return {name: self._schemas.declared(name, state.kind) for name, state in self._states.items()}
 
-    def written(self) -> dict[str, Written]:
+    def stored_schemas(self) -> dict[str, SchemasByRole]:
         """Return which schemas the rows in the store may have, by state; those of states that are only pickled lack."""
-        return self._schemas.written()
+        return self._schemas.by_state()
 
     def keys(self, state_name: str, namespace: bytes = VOID_NAMESPACE) -> Iterator[Any]:
         """Iterate over all keys that have something in a state; the state may be changed meanwhile.
@@ -328,6 +341,22 @@ class KeyedStateBackend:
             if found == namespace and row[:end] != last:
                 last = row[:end]
                 yield key
+
+    def keys_in_group(self, state_name: str, group: int) -> list[Any]:
+        """Return the keys of a key group that have something in a state without namespace.
+
+        Keys come as their bytes decode: 1 for True or 1.0.
+        """
+        self.write()
+        _, state_id = self._ids.get(state_name, ("", b""))
+        if not state_id:
+            return []
+        found: dict[bytes, Any] = {}
+        for row, _ in self.store.scan(self._head + group.to_bytes(2, "big") + state_id):
+            key, end = read_key(row, _HEAD_BYTES)
+            if row[end : end + len(_VOID_CODE)] == _VOID_CODE:
+                found[row[:end]] = key
+        return list(found.values())
 
     def places(self, state_name: str) -> list[tuple[Any, bytes]]:
         """Return all pairs of key and namespace that have something in a state; for what has to be done once.
@@ -375,50 +404,50 @@ class KeyedStateBackend:
 
     # For states and timers of this package
 
-    def row(self, slot: Hashable, state_name: str) -> bytes:
-        """Return the row of a slot in a state, without suffix."""
+    def row(self, address: Hashable, state_name: str) -> bytes:
+        """Return the row of an address in a state, without suffix."""
         namespace = _VOID_CODE
-        if type(slot) is tuple and slot and slot[0] is _SCOPE:
-            _, slot, scope = slot
+        if type(address) is tuple and address and address[0] is _SCOPE:
+            _, address, scope = address
             # Windows are worked on one after the other, each for many keys.
             last, namespace = self._last_namespace
             if scope != last:
                 namespace = encode_key(scope)
                 self._last_namespace = scope, namespace
-        group, code = self.encoded(slot)
+        group, code = self.encoded(address)
         entry = self._ids.get(state_name)
         return self._head + group + (self._new_id(state_name) if entry is None else entry[1]) + code + namespace
 
-    def rows(self, slots: list[Hashable], state_name: str) -> list[bytes]:
-        """Return the rows of slots in a state, without suffix."""
-        if tuple in set(map(type, slots)):  # they may have a namespace
-            return [self.row(slot, state_name) for slot in slots]
+    def rows(self, addresses: list[Hashable], state_name: str) -> list[bytes]:
+        """Return the rows of addresses in a state, without suffix."""
+        if tuple in set(map(type, addresses)):  # they may have a namespace
+            return [self.row(address, state_name) for address in addresses]
         entry = self._ids.get(state_name)
         state_id, encoded = self._new_id(state_name) if entry is None else entry[1], self._encoded
-        self._encode([slot for slot in slots if slot not in encoded])
+        self._encode([address for address in addresses if address not in encoded])
         head, tail = self._head, _VOID_CODE
-        return [head + group + state_id + code + tail for group, code in map(encoded.__getitem__, slots)]
+        return [head + group + state_id + code + tail for group, code in map(encoded.__getitem__, addresses)]
 
-    def _encode(self, slots: list[Hashable]) -> None:
+    def _encode(self, hashables: list[Hashable]) -> None:
         """Encode many keys together: each costs a fraction of what it costs alone."""
-        if slots:
-            codes = codes_of(slots)
+        if hashables:
+            codes = codes_of(hashables)
             groups = [group.to_bytes(2, "big") for group in key_groups(codes, self._max_parallelism)]
-            self._encoded.update(zip(slots, zip(groups, codes, strict=True), strict=True))
+            self._encoded.update(zip(hashables, zip(groups, codes, strict=True), strict=True))
 
-    def encoded(self, key_slot: Hashable) -> tuple[bytes, bytes]:
-        """Return the key group (2 bytes) and the encoded key of a slot without namespace."""
-        found = self._encoded.get(key_slot)
+    def encoded(self, hashable_key: Hashable) -> tuple[bytes, bytes]:
+        """Return the key group (2 bytes) and the encoded key of a hashable key."""
+        found = self._encoded.get(hashable_key)
         if found is None:
             self._missed += 1
-            code = code_of(key_slot)
+            code = code_of(hashable_key)
             found = key_group(code, self._max_parallelism).to_bytes(2, "big"), code
-            self._encoded[key_slot] = found
+            self._encoded[hashable_key] = found
         return found
 
     def check_key(self, state_name: str) -> None:
         """Refuse the use of a state where there is no key."""
-        if self.key_slot is _NO_KEY:
+        if self.hashable_key is _NO_KEY:
             raise StateError(
                 f"State {state_name!r} was used without a current key: use it while a keyed element or timer is "
                 "processed; on a broadcast side use ctx.apply_to_keyed_state()."

@@ -1,4 +1,4 @@
-"""List state: appended without reading, one row for each batch that appended; owns its cache, not the row layout."""
+"""List state: appended without reading, one row for each batch that appended."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class KeyedListState:
         """Return the state's own elements of the current key; they must not be changed as long as they are."""
         found = self._current()
         if found.rows is None:
-            found.rows = self._read(self._backend.slot)
+            found.rows = self._read(self._backend.address)
         result: list[Any] = []
         for row in found.rows:
             result.extend(row.items)
@@ -125,12 +125,12 @@ class KeyedListState:
 
     def write(self) -> None:
         """Write what was appended or replaced."""
-        for slot, found in self._lists.items():
+        for address, found in self._lists.items():
             if found.is_replaced:
-                self._remove_rows(slot)
+                self._remove_rows(address)
                 found.is_replaced = False
             if found.pending:
-                row = self._append_row(slot, found.pending)
+                row = self._append_row(address, found.pending)
                 if found.rows is not None:
                     found.rows.append(row)
                 found.pending = []
@@ -140,32 +140,32 @@ class KeyedListState:
         self._lists.clear()
 
     def _current(self) -> CachedList:
-        slot = self._backend.slot
-        found = self._lists.get(slot)
+        address = self._backend.address
+        found = self._lists.get(address)
         if found is None:
             self._backend.check_key(self.name)
-            found = self._lists[slot] = CachedList()
+            found = self._lists[address] = CachedList()
             self._backend.cached += 1
         return found
 
-    def _read(self, slot: Hashable) -> list[ListRow]:
+    def _read(self, address: Hashable) -> list[ListRow]:
         rows = []
-        for row, data in self._backend.store.scan(self._backend.row(slot, self.name)):
+        for row, data in self._backend.store.scan(self._backend.row(address, self.name)):
             items = self._decode(data)
             rows.append(ListRow(row, data, items))
             self._backend.cached += len(items)
         if len(rows) <= _MAX_ROWS:
             return rows
-        self._remove_rows(slot)
-        return [self._append_row(slot, [item for row in rows for item in row.items])]
+        self._remove_rows(address)
+        return [self._append_row(address, [item for row in rows for item in row.items])]
 
-    def _remove_rows(self, slot: Hashable) -> None:
+    def _remove_rows(self, address: Hashable) -> None:
         store = self._backend.store
-        for row, _ in store.scan(self._backend.row(slot, self.name)):
+        for row, _ in store.scan(self._backend.row(address, self.name)):
             store.delete(row)
 
-    def _append_row(self, slot: Hashable, items: list[Any]) -> ListRow:
-        row = self._backend.row(slot, self.name) + self._backend.next_list_suffix()
+    def _append_row(self, address: Hashable, items: list[Any]) -> ListRow:
+        row = self._backend.row(address, self.name) + self._backend.next_list_suffix()
         data = self._encode(items)
         self._backend.store.put(row, data)
         return ListRow(row, data, items)

@@ -1,4 +1,4 @@
-"""State store in an LMDB directory on a local disk; owns the directory's format, not which version it should hold.
+"""State store in an LMDB directory on a local disk.
 
 Nothing is forced to disk. LMDB keeps changed pages in memory until the commit; if they outgrow a bound they are
 committed before it, without a tag, so that a kill in between costs what the directory holds. LMDB keys have at most 511

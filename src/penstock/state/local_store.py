@@ -1,4 +1,4 @@
-"""The interface of stores that a worker keeps between batches; owns no storage and no choice of it.
+"""The interface of stores that a worker keeps between batches.
 
 Such a store is a cache of a version in the checkpoint directory, and its tag names that version. A kill at any moment,
 or files that are damaged, may cost what it holds, never show a mix: the next opening finds what was committed last

@@ -1,4 +1,4 @@
-"""Map state: one row for each entry of the map; owns its cache and the bytes of an entry, not the row layout.
+"""Map state: one row for each entry of the map.
 
 The bytes of an entry are those of the value. Where the map key would lose its type in its row (True, 1.0), a zero byte,
 the length (4) and the bytes of the key come before; a key of a declared type that is a number or a text cannot.
@@ -11,9 +11,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.common.own_copies import ATOMS
-from penstock.state.keys import decode_key, keeps_type
+from penstock.keys.codec import decode_key, keeps_type
+from penstock.state.hashable_keys import PLAIN_TYPES, code_of, hashable_of, hashable_of_code
 from penstock.state.serializers import StateSerializer
-from penstock.state.slots import PLAIN_TYPES, code_of, slot_of, slot_of_code
 from penstock.state.ttl import FIRST_UNSTAMPED, without_stamp
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ Entry = tuple[Any, ...]
 class CachedMap:
     """One cached map.
 
-    `pairs` has map key and value, or None for an entry known to be absent, by slot of the map key. When
+    `pairs` has map key and value, or None for an entry known to be absent, by hashable map key. When
     `is_complete`, an entry that is not there is absent.
     """
 
-    __slots__ = ("changed", "codes", "is_complete", "order", "pairs", "slot")
+    __slots__ = ("address", "changed", "codes", "is_complete", "order", "pairs")
 
-    def __init__(self, slot: Hashable) -> None:
-        """Know nothing of the map of a slot yet."""
-        self.slot = slot
+    def __init__(self, address: Hashable) -> None:
+        """Know nothing of the map of an address yet."""
+        self.address = address
         self.empty(is_complete=False)
 
     def empty(self, *, is_complete: bool) -> None:
@@ -103,8 +103,8 @@ class KeyedMapState:
     def get(self, key: Any) -> Any:
         """Return the value of a map key, or None."""
         # Same as held: this and put() are the hottest calls, so they are spared a further one.
-        found = self._maps.get(self._backend.slot) or self._current()
-        entry = key if type(key) in PLAIN_TYPES else slot_of(key)
+        found = self._maps.get(self._backend.address) or self._current()
+        entry = key if type(key) in PLAIN_TYPES else hashable_of(key)
         pair = found.pairs[entry] if entry in found.pairs else self._read(found, entry)
         if pair is None:
             return None
@@ -114,8 +114,8 @@ class KeyedMapState:
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a map key."""
         # Same as hold.
-        found = self._maps.get(self._backend.slot) or self._current()
-        entry = key if type(key) in PLAIN_TYPES else slot_of(key)
+        found = self._maps.get(self._backend.address) or self._current()
+        entry = key if type(key) in PLAIN_TYPES else hashable_of(key)
         if found.pairs.get(entry) is None:
             found.order = None
             self._backend.cached += 1
@@ -131,8 +131,8 @@ class KeyedMapState:
 
     def hold(self, key: Any, value: Any) -> None:
         """Set the value of a map key to an object itself: it must be nobody else's from now on."""
-        found = self._maps.get(self._backend.slot) or self._current()
-        entry = key if type(key) in PLAIN_TYPES else slot_of(key)
+        found = self._maps.get(self._backend.address) or self._current()
+        entry = key if type(key) in PLAIN_TYPES else hashable_of(key)
         if found.pairs.get(entry) is None:
             found.order = None
             self._backend.cached += 1
@@ -147,7 +147,7 @@ class KeyedMapState:
 
     def remove(self, key: Any) -> None:
         """Remove a map key; an absent one is fine."""
-        self._current().set(slot_of(key), None)
+        self._current().set(hashable_of(key), None)
         self._backend.cached += 1
 
     def contains(self, key: Any) -> bool:
@@ -182,7 +182,7 @@ class KeyedMapState:
         """Remove the map of the current key."""
         found = self._current()
         store = self._backend.store
-        for row, _ in store.scan(self._backend.row(found.slot, self.name)):
+        for row, _ in store.scan(self._backend.row(found.address, self.name)):
             store.delete(row)
         found.empty(is_complete=True)
 
@@ -220,24 +220,24 @@ class KeyedMapState:
         self._maps.clear()
 
     def _current(self) -> CachedMap:
-        slot = self._backend.slot
-        found = self._maps.get(slot)
+        address = self._backend.address
+        found = self._maps.get(address)
         if found is None:
             self._backend.check_key(self.name)
-            found = self._maps[slot] = CachedMap(slot)
+            found = self._maps[address] = CachedMap(address)
             self._backend.cached += 1
         return found
 
     def _pair(self, key: Any) -> Entry | None:
-        found = self._maps.get(self._backend.slot) or self._current()
-        entry = key if type(key) in PLAIN_TYPES else slot_of(key)
+        found = self._maps.get(self._backend.address) or self._current()
+        entry = key if type(key) in PLAIN_TYPES else hashable_of(key)
         return found.pairs[entry] if entry in found.pairs else self._read(found, entry)
 
     def _read(self, found: CachedMap, entry: Hashable) -> Entry | None:
         """Return an entry that is not cached."""
         if found.is_complete:
             return None
-        data = self._backend.store.get(self._backend.row(found.slot, self.name) + found.code(entry))
+        data = self._backend.store.get(self._backend.row(found.address, self.name) + found.code(entry))
         pair = None if data is None else self._remember(found, entry, data)
         found.pairs[entry] = pair
         self._backend.cached += 1
@@ -248,10 +248,10 @@ class KeyedMapState:
     def _complete(self) -> CachedMap:
         found = self._current()
         if not found.is_complete:
-            prefix = self._backend.row(found.slot, self.name)
+            prefix = self._backend.row(found.address, self.name)
             for row, data in self._backend.store.scan(prefix):
                 code = row[len(prefix) :]
-                entry = slot_of_code(code)
+                entry = hashable_of_code(code)
                 if entry not in found.pairs:
                     found.codes[entry] = code
                     found.pairs[entry] = self._remember(found, entry, data)
@@ -261,9 +261,9 @@ class KeyedMapState:
         return found
 
     def _has_other_row(self, found: CachedMap) -> bool:
-        prefix = self._backend.row(found.slot, self.name)
+        prefix = self._backend.row(found.address, self.name)
         rows = self._backend.store.scan(prefix)
-        return any(slot_of_code(row[len(prefix) :]) not in found.pairs for row, _ in rows)
+        return any(hashable_of_code(row[len(prefix) :]) not in found.pairs for row, _ in rows)
 
     def _remember(self, found: CachedMap, entry: Hashable, data: bytes) -> Entry:
         return self._decode(found.code(entry), data)
@@ -287,7 +287,7 @@ class KeyedMapState:
         return joined_entry(self._keys.dumps(key), data)
 
     def _write_map(self, found: CachedMap) -> None:
-        prefix = self._backend.row(found.slot, self.name)
+        prefix = self._backend.row(found.address, self.name)
         store = self._backend.store
         for entry in found.changed:
             pair = found.pairs[entry]

@@ -1,4 +1,4 @@
-"""State store on the heap of the process; owns nothing that outlives it."""
+"""State store on the heap of the process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """State of a subtask that belongs to no key: lists, union lists and broadcast maps; how they are dealt out anew.
 
-Owns the objects while a batch runs, their bytes at its end and the rule of rescaling; who keeps the bytes, and when the
-functions that use the state are called, is the runtime's business.
+Who keeps the bytes, and when the functions that use the state are called, is the runtime's business.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""State rows dealt out anew when the parallelism changes; owns the rule, not the files they come from."""
+"""State rows dealt out anew when the parallelism changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from penstock.state.groups import group_range
+from penstock.keys.groups import group_range
 
 _META, _KEYED, _TIMER = 0, 1, 2
 # Where the key group stands in a row; see `penstock.state.keyed` and `penstock.state.timers`.

@@ -1,4 +1,4 @@
-"""State store in a RocksDB directory on a local disk; owns the directory's format, not which version it should hold.
+"""State store in a RocksDB directory on a local disk.
 
 Writes are kept in memory until the commit, which is one atomic batch. If they outgrow a bound they go to RocksDB
 before it; from then until the commit the directory has no tag, so that a kill in between costs what it holds. RocksDB's

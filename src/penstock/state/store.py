@@ -1,4 +1,4 @@
-"""The one interface every state store has: ordered bytes to bytes; owns no storage."""
+"""The one interface every state store has: ordered bytes to bytes."""
 
 from __future__ import annotations
 

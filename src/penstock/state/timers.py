@@ -1,4 +1,4 @@
-"""Timers of one operator as rows of the ordered store; owns their order and when they are due, not the clock.
+"""Timers of one operator as rows of the ordered store.
 
 Row: ``02 op domain (1) timestamp (8, sign flipped) group (2) key namespace``. The domain comes before the group, so
 that one scan gives all timers of a subtask in order of time. The value is empty, or the pickled key where the key
@@ -17,9 +17,9 @@ from itertools import islice
 from typing import Any
 
 from penstock.errors import StateError
+from penstock.keys.codec import encode_key, keeps_type, read_key
+from penstock.state.hashable_keys import hashable_of
 from penstock.state.keyed import VOID_NAMESPACE, KeyedStateBackend
-from penstock.state.keys import encode_key, keeps_type, read_key
-from penstock.state.slots import slot_of
 from penstock.state.store import prefix_end
 from penstock.state.values import dump_value, load_value
 
@@ -40,7 +40,7 @@ _unpack_time = struct.Struct(">Q").unpack_from
 
 Timer = tuple[int, Any, bytes]
 Bucket = dict[Hashable, bytes | None]
-"""Timers of one timestamp, by slot of the key and namespace: their row in the store, None if it is not there yet."""
+"""Timers of one timestamp, by hashable key and namespace: their row in the store, None if it is not there yet."""
 
 
 class _Domain:
@@ -49,7 +49,7 @@ class _Domain:
     In memory, in `buckets`, are all whose row comes before `edge`, which has the timestamp `horizon`. `times` is a heap
     of timestamps that are or were in `buckets`; `fresh` are those with timers that the store lacks. `far` are rows
     behind the edge, and `removed` rows before it, that the store has yet to be told of. `originals` has keys that are
-    not what their slot is. While timers of a timestamp are given out, it is `firing`.
+    not what is looked up. While timers of a timestamp are given out, it is `firing`.
     """
 
     __slots__ = (
@@ -115,8 +115,8 @@ class InternalTimers:
 
     def register(self, domain: int, timestamp: int, namespace: bytes = VOID_NAMESPACE) -> None:
         """Set a timer for the current key; setting it again changes nothing."""
-        timers, slot = self._domains[domain], self._backend.key_slot
-        entry = (_WITHIN, slot, namespace) if namespace else slot
+        timers, hashable = self._domains[domain], self._backend.hashable_key
+        entry = (_WITHIN, hashable, namespace) if namespace else hashable
         bucket = timers.buckets.get(timestamp)
         if bucket is None or entry not in bucket:
             self._add(timers, timestamp, entry)
@@ -124,8 +124,8 @@ class InternalTimers:
     def delete(self, domain: int, timestamp: int, namespace: bytes = VOID_NAMESPACE) -> None:
         """Remove a timer of the current key; an absent one is fine."""
         self._backend.check_key(_LABEL)
-        timers, slot = self._domains[domain], self._backend.key_slot
-        entry = (_WITHIN, slot, namespace) if namespace else slot
+        timers, hashable = self._domains[domain], self._backend.hashable_key
+        entry = (_WITHIN, hashable, namespace) if namespace else hashable
         if self._is_near(timers, timestamp, entry):
             bucket = timers.buckets.get(timestamp, {})
             if entry in bucket:
@@ -199,7 +199,7 @@ class InternalTimers:
 
     def _add(self, timers: _Domain, timestamp: int, entry: Hashable) -> None:
         self._backend.check_key(_LABEL)
-        key, slot = self._backend.current_key(), self._backend.key_slot
+        key, hashable = self._backend.current_key(), self._backend.hashable_key
         if not self._is_near(timers, timestamp, entry):
             row = self._row(timers, timestamp, entry)
             if row not in timers.far:
@@ -211,7 +211,7 @@ class InternalTimers:
             return
         bucket[entry] = None
         timers.fresh.add(timestamp)
-        if key is not slot:
+        if key is not hashable:
             timers.originals[timestamp, entry] = key
         if timestamp <= timers.firing:
             timers.is_disturbed = True
@@ -230,12 +230,12 @@ class InternalTimers:
         return timers.prefix + time_to_bytes(timestamp) + self._tail(entry)
 
     def _tail(self, entry: Hashable) -> bytes:
-        slot, namespace = _parts_of(entry)
+        hashable, namespace = _parts_of(entry)
         last, code = self._last_namespace
         if namespace != last:
             code = encode_key(namespace)
             self._last_namespace = namespace, code
-        group, key = self._backend.encoded(slot)
+        group, key = self._backend.encoded(hashable)
         return group + key + code
 
     def _first(self, timers: _Domain) -> int | None:
@@ -267,8 +267,8 @@ class InternalTimers:
             self._backend.cached -= 1
         else:
             timers.removed.append(row)
-        slot, namespace = _parts_of(entry)
-        key = timers.originals.pop((timestamp, entry), slot) if timers.originals else slot
+        hashable, namespace = _parts_of(entry)
+        key = timers.originals.pop((timestamp, entry), hashable) if timers.originals else hashable
         return timestamp, key, namespace
 
     def _read_ahead(self, timers: _Domain) -> None:
@@ -287,10 +287,10 @@ class InternalTimers:
         namespace, _ = read_key(row, end)
         if value:
             key = load_value(value, _LABEL)
-        slot, timestamp = slot_of(key), _time_in(row)
-        entry = (_WITHIN, slot, namespace) if namespace else slot
+        hashable, timestamp = hashable_of(key), _time_in(row)
+        entry = (_WITHIN, hashable, namespace) if namespace else hashable
         timers.bucket(timestamp)[entry] = row
-        if key is not slot:
+        if key is not hashable:
             timers.originals[timestamp, entry] = key
         self._backend.cached += 1
 
@@ -312,7 +312,7 @@ class InternalTimers:
 
 
 def _parts_of(entry: Hashable) -> tuple[Hashable, bytes]:
-    """Return slot and namespace of an entry."""
+    """Return hashable key and namespace of an entry."""
     if type(entry) is tuple and entry and entry[0] is _WITHIN:
         return entry[1], entry[2]
     return entry, VOID_NAMESPACE

@@ -1,4 +1,4 @@
-"""A store that remembers which entries were changed; owns the memory of changes, not the entries.
+"""A store that remembers which entries were changed.
 
 Changes are kept in memory up to a bound; past it they go, sorted, to a part file on the local disk.
 """
@@ -19,7 +19,7 @@ from penstock.state.store import OrderedStore
 
 _MAX_ENTRIES = 500_000
 _MAX_BYTES = 64 * 2**20
-# What a dict slot and the headers of two bytes objects take, so that many small entries count for what they are.
+# What a dict entry and the headers of two bytes objects take, so that many small entries count for what they are.
 _ENTRY_OVERHEAD = 150
 _PIECE = 4096
 

@@ -1,4 +1,4 @@
-"""Time to live of state: what a configuration asks for and the stamp in front of a row's bytes; owns no clock.
+"""Time to live of state: what a configuration asks for and the stamp in front of a row's bytes.
 
 A row of expiring state starts with its stamp: the milliseconds of its last access plus 2**62, 8 bytes big-endian. The
 offset keeps the first byte between 0x20 and 0x5f, apart from that of a value (0x80 and above) and of a map entry whose
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.time import to_millis
 
 if TYPE_CHECKING:
-    from penstock.datastream.state import StateTtlConfig
+    from penstock.vocabulary.state import StateTtlConfig
 
 _OFFSET = 2**62
 _STAMP_BYTES = 8

@@ -1,4 +1,4 @@
-"""The five kinds of keyed state with a time to live; owns when an object counts as expired, as Flink has it.
+"""The five kinds of keyed state with a time to live.
 
 Reading an expired object removes it, and gives it once more where expired objects may be returned. Each is a plain
 state whose cached objects carry the milliseconds of their last access, so that an object that expires within a batch
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
+from penstock.state.hashable_keys import PLAIN_TYPES, hashable_of, hashable_of_code
 from penstock.state.list_state import CachedList, KeyedListState, ListRow
 from penstock.state.map_state import CachedMap, Entry, KeyedMapState
-from penstock.state.slots import PLAIN_TYPES, slot_of, slot_of_code
 from penstock.state.ttl import (
     TimeToLive,
     list_without_stamps,
@@ -27,7 +27,7 @@ Clock = Callable[[], int]
 
 
 class _ExpiringObjectState(SingleObjectState):
-    """One object for each slot, with the time of its last access."""
+    """One object for each address, with the time of its last access."""
 
     def __init__(self, life: TimeToLive, clock: Clock, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -42,37 +42,37 @@ class _ExpiringObjectState(SingleObjectState):
 
     def held(self) -> Any:
         """Return the state's own object of the current key, unless it is expired."""
-        slot = self._backend.slot
+        address = self._backend.address
         try:
-            value = self._objects[slot]
+            value = self._objects[address]
         except KeyError:
-            value = self._load(slot)
+            value = self._load(address)
         if value is None:
             return None
         now = self._clock()
-        if self._accessed[slot] + self._life.millis <= now:
+        if self._accessed[address] + self._life.millis <= now:
             super().hold(None)
             return value if self._life.returns_expired else None
-        if self._life.touches_on_read and self._accessed[slot] != now:
-            self._accessed[slot] = now
-            self._changed.add(slot)
+        if self._life.touches_on_read and self._accessed[address] != now:
+            self._accessed[address] = now
+            self._changed.add(address)
         return value
 
     def hold(self, value: Any) -> None:
         """Keep an object itself, from now on."""
         super().hold(value)
-        self._accessed[self._backend.slot] = self._clock()
+        self._accessed[self._backend.address] = self._clock()
 
-    def _decode(self, slot: Hashable, data: bytes) -> Any:
+    def _decode(self, address: Hashable, data: bytes) -> Any:
         accessed = stamp_of(data)
         if accessed is None:
             accessed = self._clock()
-            self._changed.add(slot)
-        self._accessed[slot] = accessed
-        return super()._decode(slot, data)
+            self._changed.add(address)
+        self._accessed[address] = accessed
+        return super()._decode(address, data)
 
-    def _encode(self, slot: Hashable, value: Any) -> bytes:
-        return stamped(self._accessed[slot], self._dumps(value))
+    def _encode(self, address: Hashable, value: Any) -> bytes:
+        return stamped(self._accessed[address], self._dumps(value))
 
 
 class ExpiringValueState(_ExpiringObjectState, KeyedValueState):
@@ -149,8 +149,8 @@ class ExpiringListState(KeyedListState):
             self._save(row)
         return True
 
-    def _read(self, slot: Hashable) -> list[ListRow]:
-        rows = super()._read(slot)
+    def _read(self, address: Hashable) -> list[ListRow]:
+        rows = super()._read(address)
         for row in rows:
             if stamp_of(row.data) is None:
                 self._save(row)
@@ -188,7 +188,7 @@ class ExpiringMapState(KeyedMapState):
 
     def hold(self, key: Any, value: Any) -> None:
         """Set the value of a map key to an object itself."""
-        entry = key if type(key) in PLAIN_TYPES else slot_of(key)
+        entry = key if type(key) in PLAIN_TYPES else hashable_of(key)
         found = self._current()
         self._backend.cached += entry not in found.pairs
         found.set(entry, (key, value, self._clock()))
@@ -223,7 +223,7 @@ class ExpiringMapState(KeyedMapState):
     def _pair(self, key: Any) -> Entry | None:
         if super()._pair(key) is None:
             return None
-        return self._checked(self._current(), key if type(key) in PLAIN_TYPES else slot_of(key))
+        return self._checked(self._current(), key if type(key) in PLAIN_TYPES else hashable_of(key))
 
     def _checked(self, found: CachedMap, entry: Hashable) -> Entry | None:
         """Return a cached entry as a read finds it, which removes an expired one."""
@@ -243,11 +243,11 @@ class ExpiringMapState(KeyedMapState):
         return float("-inf") if self._life.returns_expired else self._clock() - self._life.millis
 
     def _has_other_row(self, found: CachedMap) -> bool:
-        prefix = self._backend.row(found.slot, self.name)
+        prefix = self._backend.row(found.address, self.name)
         limit = self._limit()
         for row, data in self._backend.store.scan(prefix):
             accessed = stamp_of(data)
-            if (accessed is None or accessed > limit) and slot_of_code(row[len(prefix) :]) not in found.pairs:
+            if (accessed is None or accessed > limit) and hashable_of_code(row[len(prefix) :]) not in found.pairs:
                 return True
         return False
 

@@ -1,4 +1,4 @@
-"""The sweep that removes expired rows of one state from the store; owns where it is and when it may rest.
+"""The sweep that removes expired rows of one state from the store.
 
 Where it is lives in memory: in another process it starts from the first row. That costs some rows looked at twice and
 nothing else.

@@ -1,4 +1,4 @@
-"""Keyed states with a declared type; owns that what goes in is made to be of it, there and then.
+"""Keyed states with a declared type.
 
 Each is one of the other states with this in front, so that states without a type are spared the question.
 """
@@ -35,12 +35,12 @@ class _TypedWhole(_TypedValue):
         """Set the value of the current key; None clears it."""
         if value.__class__ is not int or not self.low <= value <= self.high:
             value = self.fit(value)
-        slot = self._backend.slot
-        if slot not in self._objects:
+        address = self._backend.address
+        if address not in self._objects:
             self._backend.check_key(self.name)
             self._backend.cached += 1
-        self._objects[slot] = value
-        self._changed.add(slot)
+        self._objects[address] = value
+        self._changed.add(address)
 
 
 class _TypedPlain(_TypedValue):

@@ -1,4 +1,4 @@
-"""Value, reducing and aggregating state: one object for each key and namespace; owns their caches, not the rows."""
+"""Value, reducing and aggregating state: one object for each key and namespace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SingleObjectState:
-    """One cached object for each slot; None means absent.
+    """One cached object for each address; None means absent.
 
     The cached objects are the state's own: user code gives and is given copies of what can be changed, so that state
     changes by its methods only, wherever batches end and whether or not an object is cached. Operators that know what
@@ -54,58 +54,60 @@ class SingleObjectState:
 
     def held(self) -> Any:
         """Return the state's own object of the current key; whoever changes it must `hold` it after that."""
-        slot = self._backend.slot
+        address = self._backend.address
         try:
-            return self._objects[slot]
+            return self._objects[address]
         except KeyError:
-            return self._load(slot)
+            return self._load(address)
 
     def hold(self, value: Any) -> None:
         """Keep an object itself: it must be nobody else's from now on."""
-        slot = self._backend.slot
-        if slot not in self._objects:
+        address = self._backend.address
+        if address not in self._objects:
             self._backend.check_key(self.name)
             self._backend.cached += 1
-        self._objects[slot] = value
-        self._changed.add(slot)
+        self._objects[address] = value
+        self._changed.add(address)
 
-    def _load(self, slot: Hashable) -> Any:
+    def _load(self, address: Hashable) -> Any:
         backend = self._backend
         backend.check_key(self.name)
         self._loaded_alone += 1
         backend.cached += 1
-        return self._remember(slot, backend.store.get(backend.row(slot, self.name)))
+        return self._remember(address, backend.store.get(backend.row(address, self.name)))
 
-    def _remember(self, slot: Hashable, data: bytes | None) -> Any:
-        value = self._objects[slot] = None if data is None else self._decode(slot, data)
+    def _remember(self, address: Hashable, data: bytes | None) -> Any:
+        value = self._objects[address] = None if data is None else self._decode(address, data)
         return value
 
-    def prepare(self, slots: list[Hashable]) -> None:
-        """Load the objects of slots together, if most of those used last had to be loaded one by one."""
+    def prepare(self, addresses: list[Hashable]) -> None:
+        """Load the objects of addresses together, if most of those used last had to be loaded one by one."""
         alone, self._loaded_alone = self._loaded_alone, 0
-        if alone * 2 < len(slots) and not self._is_prepared:
+        if alone * 2 < len(addresses) and not self._is_prepared:
             return
         self._is_prepared = True
-        slots = [slot for slot in slots if slot not in self._objects]
-        for slot, data in zip(slots, map(self._backend.store.get, self._backend.rows(slots, self.name)), strict=True):
-            self._remember(slot, data)
-        self._backend.cached += len(slots)
+        addresses = [address for address in addresses if address not in self._objects]
+        for address, data in zip(
+            addresses, map(self._backend.store.get, self._backend.rows(addresses, self.name)), strict=True
+        ):
+            self._remember(address, data)
+        self._backend.cached += len(addresses)
 
-    def _write_changed(self, slots: list[Hashable]) -> None:
+    def _write_changed(self, addresses: list[Hashable]) -> None:
         store, objects, encode = self._backend.store, self._objects, self._encode
         entries = []
-        for slot, row in zip(slots, self._backend.rows(slots, self.name) if slots else (), strict=True):
-            value = objects[slot]
+        for address, row in zip(addresses, self._backend.rows(addresses, self.name) if addresses else (), strict=True):
+            value = objects[address]
             if value is None:
                 store.delete(row)
             else:
-                entries.append((row, encode(slot, value)))
+                entries.append((row, encode(address, value)))
         store.put_many(entries)  # in no order: sorting costs more than the store gains by it
 
-    def _decode(self, slot: Hashable, data: bytes) -> Any:
+    def _decode(self, address: Hashable, data: bytes) -> Any:
         return self._loads(data if data[0] >= FIRST_UNSTAMPED else without_stamp(data))
 
-    def _encode(self, slot: Hashable, value: Any) -> bytes:
+    def _encode(self, address: Hashable, value: Any) -> bytes:
         return self._dumps(value)
 
 
@@ -118,19 +120,19 @@ class KeyedValueState(SingleObjectState):
         """Return the value of the current key, or None."""
         # Same as held: this and update() are the hottest calls of all, so they are spared a further one.
         try:
-            value = self._objects[self._backend.slot]
+            value = self._objects[self._backend.address]
         except KeyError:
-            value = self._load(self._backend.slot)
+            value = self._load(self._backend.address)
         return value if value.__class__ in ATOMS else self._own(value)
 
     def update(self, value: Any) -> None:
         """Set the value of the current key; None clears it."""
-        slot = self._backend.slot
-        if slot not in self._objects:
+        address = self._backend.address
+        if address not in self._objects:
             self._backend.check_key(self.name)
             self._backend.cached += 1
-        self._objects[slot] = value if value.__class__ in ATOMS else self._own(value)
-        self._changed.add(slot)
+        self._objects[address] = value if value.__class__ in ATOMS else self._own(value)
+        self._changed.add(address)
 
 
 class UncopiedValueState(KeyedValueState):
@@ -139,18 +141,18 @@ class UncopiedValueState(KeyedValueState):
     def value(self) -> Any:
         """Return the value of the current key, or None."""
         try:
-            return self._objects[self._backend.slot]
+            return self._objects[self._backend.address]
         except KeyError:
-            return self._load(self._backend.slot)
+            return self._load(self._backend.address)
 
     def update(self, value: Any) -> None:
         """Set the value of the current key; None clears it."""
-        slot = self._backend.slot
-        if slot not in self._objects:
+        address = self._backend.address
+        if address not in self._objects:
             self._backend.check_key(self.name)
             self._backend.cached += 1
-        self._objects[slot] = value
-        self._changed.add(slot)
+        self._objects[address] = value
+        self._changed.add(address)
 
 
 class KeyedReducingState(SingleObjectState):
@@ -206,7 +208,7 @@ class KeyedAggregatingState(SingleObjectState):
             return None
         result = self._function.get_result(accumulator)
         if accumulator.__class__ not in ATOMS:
-            self._changed.add(self._backend.slot)  # the function may have changed it, and finds it so the next time
+            self._changed.add(self._backend.address)  # the function may have changed it, and finds it so the next time
         return self._own(result)
 
     def add(self, value: Any) -> None:

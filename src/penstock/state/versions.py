@@ -1,6 +1,6 @@
 """Versions of the state of one subtask: which files make a version, and how the next one is written.
 
-Owns the chain of snapshot and change files; knows neither what the entries mean nor which version is current.
+Knows neither what the entries mean nor which version is current.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from types import TracebackType
 
 from pyarrow import fs
 
-from penstock.common.disk_space import told_if_full
 from penstock.errors import StateError
 from penstock.state.backends import DEFAULT_BACKEND, open_store
 from penstock.state.files import Change, read_entries, write_entries
 from penstock.state.local_store import LocalStore
 from penstock.state.store import OrderedStore
 from penstock.state.tracked_store import TrackedStore
+from penstock.storage.disk_space import told_if_full
 
 # Below this, changes are not worth compacting whatever the size of the snapshot.
 _SMALL_CHAIN_BYTES = 256 * 1024

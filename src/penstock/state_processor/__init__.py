@@ -1,7 +1,6 @@
 """State of jobs that are not running: read as DataFrames, changed, and made for jobs that never ran.
 
-Owns what a frame of state looks like and how a savepoint is put together; savepoints are `penstock.savepoint`'s, and
-the tasks are run by the engine.
+Savepoints are `penstock.savepoint`'s, and the tasks are run by the engine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Part files of a changed savepoint: rows that stay, rows that are new; owns their order and what makes them whole.
+"""Part files of a changed savepoint: rows that stay, rows that are new.
 
 Also the copies of files that stay as they are. Fit to run in any process that reaches the places.
 """
@@ -14,12 +14,12 @@ from zlib import crc32
 
 from penstock.checkpoint.directory import resolve
 from penstock.errors import CheckpointError, StateError
+from penstock.keys.codec import decode_key
 from penstock.runtime.failure import short_repr
 from penstock.savepoint.manifest import FileRecord
 from penstock.savepoint.row_sources import RowSource
 from penstock.savepoint.writing import PartResult, write_part_rows
-from penstock.state.declarations import VALUE, Written
-from penstock.state.keys import decode_key
+from penstock.state.declarations import VALUE, SchemasByRole
 from penstock.state.portable import PortableRow, declaration, list_epoch, schema_rows
 from penstock.state.serializers import plain_writer
 from penstock.state.ttl import stamped_list
@@ -56,7 +56,7 @@ class PartAssembly:
     subtask: int
     kept: RowSource | None
     kinds: dict[str, str]
-    written: dict[str, Written] = field(default_factory=dict)
+    written: dict[str, SchemasByRole] = field(default_factory=dict)
 
 
 def copy_file(order: CopyOrder) -> tuple[str, FileRecord]:

@@ -1,4 +1,4 @@
-"""State made from records: what a program asks for, and the run of its function over one part; owns no frames.
+"""State made from records: what a program asks for, and the run of its function over one part.
 
 A part is worked on key group by key group, so that no more than one key group is ever in memory.
 """
@@ -13,13 +13,13 @@ from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from penstock.errors import GraphError, KeyEncodingError, StateError
+from penstock.keys.codec import encode_key
+from penstock.keys.groups import key_group
 from penstock.runtime.context import OperatorContext
 from penstock.runtime.failure import describe_failure
 from penstock.runtime.operators.process import KeyedProcessOperator
 from penstock.runtime.output import Output
-from penstock.state.groups import key_group
 from penstock.state.keyed import KeyedStateBackend
-from penstock.state.keys import encode_key
 from penstock.state.memory_store import MemoryStore
 from penstock.state.portable import PortableRow, exported_rows
 from penstock.state.timers import InternalTimers

@@ -1,4 +1,4 @@
-"""What is to be different in a new savepoint: operators gone, renamed, with other state, new ones; owns the checks.
+"""What is to be different in a new savepoint: operators gone, renamed, with other state, new ones.
 
 Nothing is read or written here beyond what the origin already knows of itself.
 """
@@ -13,10 +13,10 @@ from typing import Any
 import penstock
 from penstock.common.constants import MIN_WATERMARK
 from penstock.errors import CheckpointError, GraphError
+from penstock.keys.groups import check_parallelism, default_max_parallelism
 from penstock.savepoint.folder import SavepointOrigin
 from penstock.savepoint.manifest import Manifest, OperatorRecord
 from penstock.savepoint.origin import Origin
-from penstock.state.groups import check_parallelism, default_max_parallelism
 from penstock.state_processor.bootstrap import StateBootstrap
 from penstock.state_processor.description import listed, record_of
 

@@ -1,4 +1,4 @@
-"""The columns of a frame of keyed state: entries to record batches and back; owns names and types of the columns."""
+"""The columns of a frame of keyed state: entries to record batches and back."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from penstock.errors import KeyEncodingError, StateError
+from penstock.keys.codec import decode_key, encode_key, keeps_type
+from penstock.keys.groups import key_group
 from penstock.runtime.failure import short_repr
-from penstock.state.declarations import MAP_KEY, VALUE, Written
-from penstock.state.groups import key_group
-from penstock.state.keys import decode_key, encode_key, keeps_type
+from penstock.state.declarations import MAP_KEY, VALUE, SchemasByRole
 from penstock.state.map_state import KEPT_BY_ROW, joined_entry
 from penstock.state.portable import EVENT_TIMERS, PROCESSING_TIMERS
 from penstock.state.timers import time_to_bytes
@@ -53,7 +53,7 @@ class StateColumns:
     states: tuple[str, ...]
     kind: str
     survey: Survey
-    written: Written = field(default_factory=dict)
+    written: SchemasByRole = field(default_factory=dict)
 
     @property
     def what(self) -> str:
@@ -257,7 +257,7 @@ def _checked_code(code: bytes, what: str) -> bytes:
     try:
         decode_key(code)
     except KeyEncodingError:
-        raise StateError(f"{what}: key_bytes must hold what penstock.state.keys.encode_key gives") from None
+        raise StateError(f"{what}: key_bytes must hold what penstock.keys.codec.encode_key gives") from None
     return code
 
 

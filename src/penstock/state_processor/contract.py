@@ -1,4 +1,4 @@
-"""What the state processor needs of whatever runs its tasks and makes its frames; owns the words, runs nothing."""
+"""What the state processor needs of whatever runs its tasks and makes its frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a savepoint is said to hold, for people and programs; owns the words, reads nothing."""
+"""What a savepoint is said to hold, for people and programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.errors import CheckpointError
 from penstock.savepoint.manifest import Manifest, OperatorRecord
-from penstock.state.declarations import Written
+from penstock.state.declarations import SchemasByRole
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class StateInfo:
 
     name: str
     kind: str
-    schemas: Written = field(default_factory=dict)
+    schemas: SchemasByRole = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

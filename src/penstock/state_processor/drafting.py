@@ -1,4 +1,4 @@
-"""A new savepoint in the making: its folder, what is copied into it, what makes it whole; owns no tasks.
+"""A new savepoint in the making: its folder, what is copied into it, what makes it whole.
 
 The folder becomes a savepoint when its description is written, as the last of all files; until then it can go.
 """

@@ -1,4 +1,4 @@
-"""Entries of keyed state: the rows of a savepoint taken apart; owns neither columns nor files.
+"""Entries of keyed state: the rows of a savepoint taken apart.
 
 What the rows of each kind of state hold is laid down where the state is (`penstock.state`).
 """
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from penstock.errors import StateError
-from penstock.state.declarations import MAP_KEY, VALUE, Written
-from penstock.state.keys import decode_key
+from penstock.keys.codec import decode_key
+from penstock.state.declarations import MAP_KEY, VALUE, SchemasByRole
 from penstock.state.map_state import KEPT_BY_ROW, split_entry
-from penstock.state.serializers import loss_finder, plain_reader
+from penstock.state.serializers import lossy_value_test, plain_reader
 from penstock.state.timers import time_from_bytes
 from penstock.state.ttl import list_without_stamps, stamp_of, stamps_of_list, without_stamp
 from penstock.state.values import load_value
@@ -52,11 +52,11 @@ class Foreign:
 class EntryReader:
     """Makes entries of the rows of one state, block after block, in order; `written` are the schemas they may have."""
 
-    def __init__(self, state: str, kind: str, written: Written) -> None:
+    def __init__(self, state: str, kind: str, written: SchemasByRole) -> None:
         self._state = state
         self._read: Callable[[Block], Entries] = _READERS.get(kind, EntryReader._read_single).__get__(self)
         self._readers = _readers(written.get(VALUE, []))
-        self._loss_finders = _loss_finders(written.get(VALUE, []))
+        self._lossy_value_tests = _lossy_value_tests(written.get(VALUE, []))
         self.is_exact = True  # that what was read so far shows all there is
         self._key_readers = _readers(written.get(MAP_KEY, []))
         types = {schema["type"] for schema in written.get(MAP_KEY, [])}
@@ -77,7 +77,7 @@ class EntryReader:
             return Foreign(f"<{error}>")
 
     def _load_typed(self, data: bytes, form: str) -> Any:
-        loses = self._loss_finders.get(form)
+        loses = self._lossy_value_tests.get(form)
         if loses is not None and self.is_exact:
             self.is_exact = not loses(data)
         return self._plain(self._readers, form)(data)
@@ -154,6 +154,6 @@ def _readers(schemas: list[dict[str, Any]]) -> dict[str, Callable[[bytes], Any]]
     return {form: plain_reader(schema) for form, schema in schemas_by_form(schemas).items()}
 
 
-def _loss_finders(schemas: list[dict[str, Any]]) -> dict[str, Callable[[bytes], bool]]:
-    found = {form: loss_finder(schema) for form, schema in schemas_by_form(schemas).items()}
+def _lossy_value_tests(schemas: list[dict[str, Any]]) -> dict[str, Callable[[bytes], bool]]:
+    found = {form: lossy_value_test(schema) for form, schema in schemas_by_form(schemas).items()}
     return {form: loses for form, loses in found.items() if loses is not None}

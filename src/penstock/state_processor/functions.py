@@ -1,12 +1,12 @@
-"""Functions that a user writes to read keys of a savepoint, or to fill them; owns their signatures, runs nothing."""
+"""Functions that a user writes to read keys of a savepoint, or to fill them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import Any
 
-from penstock.datastream.functions import Function, RuntimeContext
-from penstock.datastream.timerservice import TimerService
+from penstock.vocabulary.functions import Function, RuntimeContext
+from penstock.vocabulary.timerservice import TimerService
 
 
 class KeyedStateReaderFunction(Function):

@@ -1,4 +1,4 @@
-"""A user's function called for each key of an operator's state; owns the run over one part, not where the part is."""
+"""A user's function called for each key of an operator's state."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Context(KeyedStateReaderFunction.Context):
                 if not row.namespace:
                     self._store.put(_index_row(row.state, row.key) + row.suffix, b"")
             self._is_indexed = True
-        _, code = self._backend.encoded(self._backend.key_slot)
+        _, code = self._backend.encoded(self._backend.hashable_key)
         prefix = _index_row(state, code)
         return {time_from_bytes(row[len(prefix) :]) for row, _ in self._store.scan(prefix)}
 

@@ -1,4 +1,4 @@
-"""State that belongs to no key as a table, and back into the snapshots of subtasks; owns its columns.
+"""State that belongs to no key as a table, and back into the snapshots of subtasks.
 
 It is read and written whole, in one process: it is part of every seal, so it is small.
 """
@@ -15,7 +15,7 @@ import pyarrow as pa
 from penstock.errors import StateError
 from penstock.runtime.failure import short_repr
 from penstock.state.operator_state import BROADCAST, LIST, UNION, OperatorSnapshot, merged_schemas
-from penstock.state.serializers import loss_finder, plain_reader, plain_writer
+from penstock.state.serializers import lossy_value_test, plain_reader, plain_writer
 from penstock.state.values import dump_value, load_value
 from penstock.state_processor.shapes import shape_of_all
 from penstock.state_processor.value_columns import Columns, ValueColumns, columns_to_arrays
@@ -140,7 +140,7 @@ def dealt(elements: Iterable[Any] | Mapping[Any, Any], kind: str, parallelism: i
 def _held(snapshots: list[Any], state: str, schemas: Schemas) -> Held:
     held = Held([], [], [], [], [])
     readers = {form: plain_reader(schema) for form, schema in schemas.items()}
-    finders = {form: loss_finder(schema) for form, schema in schemas.items()}
+    finders = {form: lossy_value_test(schema) for form, schema in schemas.items()}
 
     def load(data: bytes) -> Any:
         form = form_of(data)

@@ -7,7 +7,7 @@ from typing import Any
 from penstock.errors import CheckpointError, GraphError
 from penstock.savepoint import Origin, open_origin
 from penstock.savepoint.manifest import OperatorRecord
-from penstock.state.declarations import Written
+from penstock.state.declarations import SchemasByRole
 from penstock.state.portable import EVENT_TIMERS, PROCESSING_TIMERS
 from penstock.state_processor.columns import TIMERS, StateColumns
 from penstock.state_processor.contract import StateEngine
@@ -99,7 +99,7 @@ class SavepointReader:
             self._kinds[uid] = found
         return self._kinds[uid]
 
-    def written(self, uid: str, state: str) -> Written:
+    def written(self, uid: str, state: str) -> SchemasByRole:
         """The schemas that rows of a state may have, by role; none if it is pickled."""
         return self.origin.manifest.operators[uid].schemas.get(state, {})
 
@@ -110,7 +110,7 @@ class SavepointReader:
             self._columns[uid, states] = StateColumns(uid, states, kind, survey, written)
         return self._columns[uid, states]
 
-    def _survey(self, uid: str, states: tuple[str, ...], kind: str, written: Written) -> Survey:
+    def _survey(self, uid: str, states: tuple[str, ...], kind: str, written: SchemasByRole) -> Survey:
         orders = [(part, state) for part in slices_of(self.origin, uid, kind) for state in states]
         return merged_surveys(self.engine.run(lambda order: survey_slice(*order, kind, written), orders))
 

@@ -1,4 +1,4 @@
-"""What Python objects have in common, and the Arrow type that says so; owns the inference and both ways of an object.
+"""What Python objects have in common, and the Arrow type that says so.
 
 State without a declared type holds any objects. Where all of them are of one shape they can be a typed column that
 gives each of them back as it was; where not, the shape is `OPAQUE`. One liberty is taken: whole numbers among floats

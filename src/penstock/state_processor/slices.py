@@ -1,4 +1,4 @@
-"""Pieces of an operator's keyed rows that a task reads by itself; owns how they are cut, not what is in the rows."""
+"""Pieces of an operator's keyed rows that a task reads by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the entries of a state have in common, found by reading all of them once; owns the question, not the columns."""
+"""What the entries of a state have in common, found by reading all of them once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.state.declarations import Written
-from penstock.state.keys import decode_key
+from penstock.keys.codec import decode_key
+from penstock.state.declarations import SchemasByRole
 from penstock.state_processor.entries import Entries, EntryReader
 from penstock.state_processor.shapes import NOTHING, OPAQUE, Shape, merged, shape_of_all
 from penstock.state_processor.slices import Slice
@@ -36,7 +36,7 @@ class Survey:
     is_exact: bool = True
 
 
-def survey_slice(part: Slice, state: str, kind: str, written: Written) -> Survey:
+def survey_slice(part: Slice, state: str, kind: str, written: SchemasByRole) -> Survey:
     """Read the entries of a state in one piece; fit to run in any process that reaches it."""
     reader = EntryReader(state, kind, written)
     found = merged_surveys(

@@ -1,4 +1,4 @@
-"""The columns of a state's values: typed where one type takes all, text beside bytes where not; owns their names."""
+"""The columns of a state's values: typed where one type takes all, text beside bytes where not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms that bytes of a state's values may have, and one column type for all of them; owns neither rows nor names.
+"""The forms that bytes of a state's values may have, and one column type for all of them.
 
 A form is "pickle", or the number of a schema in hexadecimal digits: state whose type has changed has rows of several
 schemas, until each is written again. What is read of a form is plain (`penstock.state.serializers`), and is written in
@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.connectors.ddl import arrow_to_ddl
 from penstock.errors import ConfigurationError
+from penstock.formats.ddl import arrow_to_ddl
 from penstock.state.serializers import Schema, arrow_type, number_of
 
 Convert = Callable[[Any], Any]

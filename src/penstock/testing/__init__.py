@@ -9,10 +9,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from penstock.engine.in_process.chances import Chances, plug_in
+
 if TYPE_CHECKING:
+    from penstock.engine.in_process.client import InProcessJobClient
+    from penstock.engine.in_process.clock import ManualClock
+    from penstock.engine.in_process.options import InProcessOptions
     from penstock.testing.bare import play_bare
-    from penstock.testing.clock import ManualClock
     from penstock.testing.collecting import CollectSink
+    from penstock.testing.crashes import InjectedCrash
     from penstock.testing.harness import (
         HarnessSnapshot,
         KeyedHarness,
@@ -21,7 +26,6 @@ if TYPE_CHECKING:
         ProcessHarness,
         StreamRecord,
     )
-    from penstock.testing.in_process import InjectedCrash, InProcessJobClient, InProcessOptions
     from penstock.testing.partitions import ScriptedPartitions
     from penstock.testing.players import play_in_process, play_together, play_with_seed
     from penstock.testing.script import Clock, Cut, Element, Fail, Idle, Pause, ScriptedFailure, ScriptedSource
@@ -72,10 +76,13 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE = {
-    "bare": ("play_bare",),
-    "clock": ("ManualClock",),
-    "collecting": ("CollectSink",),
-    "harness": (
+    "penstock.engine.in_process.client": ("InProcessJobClient",),
+    "penstock.engine.in_process.clock": ("ManualClock",),
+    "penstock.engine.in_process.options": ("InProcessOptions",),
+    "penstock.testing.bare": ("play_bare",),
+    "penstock.testing.collecting": ("CollectSink",),
+    "penstock.testing.crashes": ("InjectedCrash",),
+    "penstock.testing.harness": (
         "HarnessSnapshot",
         "KeyedHarness",
         "KeyedProcessHarness",
@@ -83,12 +90,25 @@ _NAMES_BY_MODULE = {
         "ProcessHarness",
         "StreamRecord",
     ),
-    "in_process": ("InProcessJobClient", "InProcessOptions", "InjectedCrash"),
-    "partitions": ("ScriptedPartitions",),
-    "players": ("play_in_process", "play_together", "play_with_seed"),
-    "script": ("Clock", "Cut", "Element", "Fail", "Idle", "Pause", "ScriptedFailure", "ScriptedSource"),
-    "transcripts": ("End", "Input", "Left", "On", "Step", "Transcript", "TranscriptMismatch"),
-    "two_input_harness": ("CoProcessHarness", "KeyedCoProcessHarness", "KeyedTwoInputHarness", "TwoInputHarness"),
+    "penstock.testing.partitions": ("ScriptedPartitions",),
+    "penstock.testing.players": ("play_in_process", "play_together", "play_with_seed"),
+    "penstock.testing.script": (
+        "Clock",
+        "Cut",
+        "Element",
+        "Fail",
+        "Idle",
+        "Pause",
+        "ScriptedFailure",
+        "ScriptedSource",
+    ),
+    "penstock.testing.transcripts": ("End", "Input", "Left", "On", "Step", "Transcript", "TranscriptMismatch"),
+    "penstock.testing.two_input_harness": (
+        "CoProcessHarness",
+        "KeyedCoProcessHarness",
+        "KeyedTwoInputHarness",
+        "TwoInputHarness",
+    ),
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
@@ -97,6 +117,16 @@ def __getattr__(name: str) -> Any:
     """Load a public name on its first use."""
     if name not in _MODULE_BY_NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_BY_NAME[name]}"), name)
+    value = getattr(importlib.import_module(_MODULE_BY_NAME[name]), name)
     globals()[name] = value
     return value
+
+
+def _with_crashes(seed: int | None, crash_rate: float, crash_at: tuple[int, ...]) -> Chances:
+    from penstock.testing.crashes import Crashes
+
+    return Crashes(seed, crash_rate, crash_at)
+
+
+# The engine knows nothing of this package; from here on, jobs whose batches are run one by one can be made to crash.
+plug_in(_with_crashes)

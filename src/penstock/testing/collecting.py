@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.connectors.driver_sinks import ListSink
-from penstock.datastream.functions import SinkFunction
+from penstock.vocabulary.functions import SinkFunction
 
 
 class CollectSink(SinkFunction):

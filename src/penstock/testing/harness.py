@@ -15,24 +15,24 @@ import cloudpickle
 
 from penstock.asynchronous import LoopCallRunner
 from penstock.common.watermark_strategy import Watermark
-from penstock.datastream.output_tag import OutputTag
+from penstock.engine.in_process.clock import ManualClock
 from penstock.errors import StateError
 from penstock.graph.nodes import Role
 from penstock.graph.plan import ChainedOperator, InEdge, Vertex
+from penstock.keys.codec import encode_key
+from penstock.keys.groups import check_parallelism, key_group, subtask_of
 from penstock.runtime import rows
 from penstock.runtime.operators import KeyedProcessOperator, ProcessOperator, StreamOperator
-from penstock.runtime.report import SubtaskEntry
+from penstock.runtime.report import SubtaskEntry, decode_inline, encode_inline
 from penstock.runtime.rows import ExchangeRow, Timestamps
 from penstock.runtime.subtask import Subtask, TaskSettings
-from penstock.state.groups import check_parallelism, key_group, subtask_of
-from penstock.state.keys import encode_key
 from penstock.state.memory_store import MemoryStore
 from penstock.state.operator_state import rescaled
 from penstock.state.rescaling import rows_of_subtask
 from penstock.state.store import OrderedStore
 from penstock.state.timers import EVENT, PROCESSING
 from penstock.state.versions import EMPTY, StateVersion
-from penstock.testing.clock import ManualClock
+from penstock.vocabulary.output_tag import OutputTag
 
 _UPSTREAM, _VERTEX = 0, 1
 _OPERATOR_UID = "operator"
@@ -83,15 +83,15 @@ class HarnessSnapshot:
 
 def _rescaled_inline(inline: list[bytes | None], parallelism: int, slowest: int) -> list[bytes | None]:
     """What is not in rows: valves and watermarks of the slowest subtask, operator state dealt out."""
-    found = [{} if each is None else pickle.loads(each) for each in inline]
-    if not found[slowest]:
+    if inline[slowest] is None:
         return [None] * parallelism
+    found = list(map(decode_inline, inline))
     dealt = {
-        uid: rescaled([each.get("operators", {}).get(uid) for each in found], parallelism, slowest)
+        uid: rescaled([each["operators"].get(uid) for each in found], parallelism, slowest)
         for uid in found[slowest]["operators"]
     }
     return [
-        rows.dumps({**found[slowest], "operators": {uid: shares[subtask] for uid, shares in dealt.items()}})
+        encode_inline(**{**found[slowest], "operators": {uid: shares[subtask] for uid, shares in dealt.items()}})
         for subtask in range(parallelism)
     ]
 

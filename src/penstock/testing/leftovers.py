@@ -1,7 +1,4 @@
-"""Counting what a job has left in its store: timers and keyed state, read from the files of its last checkpoint.
-
-Owns no store and changes nothing.
-"""
+"""Counting what a job has left in its store: timers and keyed state, read from the files of its last checkpoint."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Scripted partitions: a source of named partitions, some of which turn up later, each written down as one list.
 
-Owns the scripts and how far a batch may read of them; the markers are those of `penstock.testing.script`.
+The markers are those of `penstock.testing.script`.
 """
 
 from __future__ import annotations

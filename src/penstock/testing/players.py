@@ -1,6 +1,6 @@
 """Playing transcripts as jobs: in process step by step and at random, and many in one job on any engine.
 
-Owns how a transcript is fed and what came out is gathered; knows nothing of Spark: it is handed an environment.
+A transcript is fed as a job of the environment that is handed in, whatever engine that has.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from penstock.checkpoint import CheckpointDirectory
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
+from penstock.engine.in_process.client import InProcessJobClient
 from penstock.graph import JobSettings, compile_plan
 from penstock.testing.collecting import CollectSink
-from penstock.testing.in_process import InProcessJobClient
 from penstock.testing.leftovers import left_of_branch
 from penstock.testing.recording import build_branch, heard_by_step, source_names
 from penstock.testing.script import Clock

@@ -1,7 +1,7 @@
 """The pytest plugin: fixtures for tests of operators and jobs, found by pytest wherever Penstock is installed.
 
-Owns the fixtures and the option --penstock-seed. It loads nothing of Penstock or Spark until a fixture asks for it,
-because pytest imports this module in every run, also of tests that have nothing to do with Penstock.
+It loads nothing of Penstock or Spark until a fixture asks for it, because pytest imports this module in every run, also
+of tests that have nothing to do with Penstock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 if TYPE_CHECKING:
     from penstock.datastream import StreamExecutionEnvironment
-    from penstock.testing.clock import ManualClock
+    from penstock.engine.in_process.clock import ManualClock
 
 _SEED = "penstock_seed"
 _PARALLELISM = 2
@@ -63,7 +63,7 @@ def penstock_seed(request: pytest.FixtureRequest) -> int:
 @pytest.fixture
 def penstock_clock() -> ManualClock:
     """Processing time of `penstock_env`, at 0 until the test moves it."""
-    from penstock.testing.clock import ManualClock
+    from penstock.engine.in_process.clock import ManualClock
 
     return ManualClock()
 
@@ -93,9 +93,9 @@ def penstock_harness() -> Iterator[Callable[..., Any]]:
 
 
 def _harness(subject: Any, settings: dict[str, Any]) -> Any:
-    from penstock.datastream.functions import CoProcessFunction, KeyedCoProcessFunction, KeyedProcessFunction
     from penstock.testing.harness import KeyedProcessHarness, ProcessHarness, SubtaskHarness
     from penstock.testing.two_input_harness import CoProcessHarness, KeyedCoProcessHarness
+    from penstock.vocabulary.functions import CoProcessFunction, KeyedCoProcessFunction, KeyedProcessFunction
 
     if isinstance(subject, SubtaskHarness):
         if settings:
@@ -127,7 +127,7 @@ def penstock_spark() -> Iterator[Any]:
     If a session is active already, that one is given, and left running. Skips the test where no Java is found.
     """
     _skip_without_java()
-    from penstock.engine.spark.session import get_session
+    from penstock.engine.spark.startup.session import get_session
     from penstock.graph import JobSettings
 
     name = f"penstock tests {os.getpid()}"

@@ -1,6 +1,6 @@
 """Recording what leaves a pipeline: records with timestamps and watermarks, with the batch they came in.
 
-Owns the operator that listens and the branch it is built into; what was expected is the transcript's business.
+What was expected is the transcript's business.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.common.watermark_strategy import Watermark, WatermarkStrategy
-from penstock.datastream.data_stream import DataStream
+from penstock.datastream.stream import DataStream
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.runtime.operators import StreamOperator
 from penstock.runtime.rows import Timestamps

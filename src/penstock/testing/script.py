@@ -1,6 +1,6 @@
 """Scripted sources: records, watermarks, batch cuts, clock and failures written down as one list.
 
-Owns the script and how far a batch may read of it; runs in process and on (local) Spark alike.
+Runs in process and on (local) Spark alike.
 """
 
 from __future__ import annotations

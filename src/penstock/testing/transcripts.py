@@ -1,8 +1,7 @@
 """Transcripts: what goes into a pipeline and what must come out, step by step, as Python data.
 
-Owns the format and the comparison; how a transcript is played is in `bare` and `players`. Python data and not a
-file format of its own, because pipelines, keys and values are Python objects: tuples, None and functions need no
-spelling of their own.
+How a transcript is played is in `bare` and `players`. Python data and not a file format of its own, because pipelines,
+keys and values are Python objects: tuples, None and functions need no spelling of their own.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from typing import Any
 
 from penstock.common.constants import MIN_WATERMARK
 from penstock.common.watermark_strategy import Watermark
-from penstock.datastream.data_stream import DataStream
-from penstock.datastream.output_tag import OutputTag
+from penstock.datastream.stream import DataStream
 from penstock.testing.script import Clock, Cut, Element, Fail, Pause
+from penstock.vocabulary.output_tag import OutputTag
 
 Pair = tuple[Any, int | None]
 """A value that came out, with its timestamp."""

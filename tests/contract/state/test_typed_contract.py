@@ -122,7 +122,7 @@ def test_every_kind_of_state_goes_on_with_its_new_type(kind: str, ttl: bool, mon
         assert again.get_value_state(with_ttl(ValueStateDescriptor("value", NewItem))).value() == NewItem(9.0, "new")
         again.set_key("b")
         assert again.get_value_state(with_ttl(ValueStateDescriptor("value", NewItem))).value() == NewItem(1.0, "b")
-        written = again.written()
+        written = again.stored_schemas()
         assert {schema["class"].rpartition(".")[2] for schema in written["value"]["value"]} == {"NewItem", "OldItem"}
 
 

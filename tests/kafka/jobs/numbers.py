@@ -1,6 +1,6 @@
 """A job from Kafka to Kafka as a program: `python -m tests.kafka.jobs.numbers '{"servers": ..., ...}'`.
 
-Owns the job only; what is sent and what must come out is in `topics_of_numbers`.
+What is sent and what must come out is in `topics_of_numbers`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The counting job as a program: `python -m tests.spark.jobs.counters '{"folder": ..., ...}'`.
 
-Owns the wiring of its branches and sinks, and the functions of the first branch; those of the others are in `branches`.
-What must come out is in `counting`, `sessions` and `rules`, ways to die are in `deaths`.
+Those of the others are in `branches`. What must come out is in `counting`, `sessions` and `rules`, ways to die are in
+`deaths`.
 """
 
 from __future__ import annotations
@@ -117,14 +117,14 @@ class Count(KeyedProcessFunction):
 
 def build(order: Order) -> StreamExecutionEnvironment:
     """The program."""
-    environment = StreamExecutionEnvironment.get_execution_environment(_configuration(order))
+    environment = StreamExecutionEnvironment.get_execution_environment(configuration_of(order))
     environment.set_parallelism(counting.SPLITS)
     environment.get_checkpoint_config().set_checkpoint_storage_dir(order.path("checkpoint"))
     # Restarts are allowed, so that a test can tell a task's retry from a restart of the query.
     environment.set_restart_strategy(RestartStrategies.fixed_delay_restart(3, 100))
     events = source_of(environment, order)
     counts = events.key_by(_key).process(Count(order.trap("record")))
-    counts.sink_to(_main_sink(order))
+    counts.sink_to(main_sink(order))
     counts.get_side_output(MILESTONES).sink_to(_growing_sink(order, "side"))
     session_firings(events, order).sink_to(_session_sink(order))
     rule_output(events, order).sink_to(_growing_sink(order, "rules"))
@@ -161,14 +161,15 @@ def rule_output(events: DataStream, order: Order) -> DataStream:
     return events.key_by(_key).connect(known).process(branches.ApplyRules(order.trap("rule")))
 
 
-def _configuration(order: Order) -> Configuration:
+def configuration_of(order: Order) -> Configuration:
+    """The settings of the run."""
     configuration = Configuration()
     for key, value in {"spark.master": order.master, **order.settings}.items():
         configuration.set_string(key, value)
     return configuration
 
 
-def _main_sink(order: Order) -> deaths.DyingFileSink:
+def main_sink(order: Order) -> deaths.DyingFileSink:
     """A file for each kind, subtask and batch, so that publishing has a middle."""
     sink = deaths.DyingFileSink.json(
         order.path("main"),

@@ -1,6 +1,6 @@
 """Ways for a job to kill itself at a chosen moment: sink, writer and committer that die, and a dying checkpoint.
 
-Owns the moments inside a batch that no outside observer could hit; each is a SIGKILL, nothing is cleaned up.
+Each is a SIGKILL, nothing is cleaned up.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import psutil
 from pyarrow import fs
 
 from penstock.checkpoint import CheckpointDirectory, Seal
-from penstock.connectors.file_committer import FileCommitter
-from penstock.connectors.file_sink import FileSinkState, FileWriter
+from penstock.connectors.files.committer import FileCommitter
+from penstock.connectors.files.sink import FileSinkState, FileWriter
 from penstock.connectors.sink import Committer, SinkContext, SinkWriter
 from penstock.datastream.connectors.file_system import FileSink
 

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from penstock.connectors.file_sink import STAGING
+from penstock.connectors.files.sink import STAGING
 from tests.spark.jobs import counting, rules, sessions
 
 EXACT_SINKS = ("main", "side")
@@ -40,7 +40,7 @@ def deaths(folder: Path) -> list[str]:
 def assert_nothing_wrong_so_far(folder: Path, count: int) -> None:
     """After a kill: output may be missing, but none may be wrong or there twice."""
     for sink, records in zip(EXACT_SINKS, counting.expected(count), strict=True):
-        surplus = _published(folder / sink) - Counter(map(_line, records))
+        surplus = published(folder / sink) - Counter(map(as_line, records))
         assert not surplus, f"{sink}: {surplus.total()} records are wrong or there twice, as {_examples(surplus)}"
     for sink, oracle in ORACLES.items():
         faults = list(oracle.wrong(_records(folder / sink), count))
@@ -51,7 +51,7 @@ def assert_exact(folder: Path, count: int) -> None:
     """After the end: every record once, in whole files; nothing left in the staging folders and in the store."""
     assert_nothing_wrong_so_far(folder, count)
     for sink, records in zip(EXACT_SINKS, counting.expected(count), strict=True):
-        missing = Counter(map(_line, records)) - _published(folder / sink)
+        missing = Counter(map(as_line, records)) - published(folder / sink)
         assert not missing, f"{sink}: {missing.total()} records are missing, as {_examples(missing)}"
     for sink, oracle in ORACLES.items():
         faults = list(oracle.missing(_records(folder / sink), count))
@@ -72,20 +72,22 @@ def _result(folder: Path) -> dict[str, Any]:
 
 
 def _records(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in _published(folder).elements()]
+    return [json.loads(line) for line in published(folder).elements()]
 
 
-def _published(folder: Path) -> Counter[str]:
+def published(folder: Path) -> Counter[str]:
+    """How often each record was published, as a line of JSON with its names in order."""
     found: Counter[str] = Counter()
     for path in folder.rglob("*.json"):
         if STAGING not in path.parts:
             text = path.read_text()
             assert text.endswith("\n"), f"{path} is cut short"
-            found.update(_line(json.loads(line)) for line in text.splitlines())
+            found.update(as_line(json.loads(line)) for line in text.splitlines())
     return found
 
 
-def _line(record: dict[str, Any]) -> str:
+def as_line(record: dict[str, Any]) -> str:
+    """A record as `published` has it."""
     return json.dumps(record, sort_keys=True)
 
 

@@ -1,8 +1,7 @@
 """A job that is left in the middle and gone on with, as a program: `python -m tests.spark.jobs.resuming '{...}'`.
 
-Owns the program (keyed state of every kind, event-time timers, two windows, an exactly-once file sink), the oracle of
-its output, and the ways in which a run is left; which runs make a cell of the matrix is in `resume_matrix`.
-No line of the output depends on how the input is cut, and none is there twice in a right run.
+Which runs make a cell of the matrix is in `resume_matrix`. No line of the output depends on how the input is cut, and
+none is there twice in a right run.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any
 
 from penstock.common import Configuration, Duration, Types
 from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
-from penstock.connectors.file_sink import STAGING
+from penstock.connectors.files.sink import STAGING
 from penstock.datastream import (
     AggregateFunction,
     KeyedProcessFunction,

@@ -1,4 +1,4 @@
-"""What the branch with broadcast rules is to compute, and what any run must hold to. Owns no part of the job.
+"""What the branch with broadcast rules is to compute, and what any run must hold to.
 
 Which rule meets which record depends on how the input was cut into batches; but a subtask counts the records of each
 key anew with every rule, and settles what it has counted, so nothing can be lost or doubled unseen.

@@ -1,7 +1,7 @@
 """What the session branch of the counting job is to compute: the time of each record, and what any run must hold to.
 
 When a session fires, and how often, depends on how the input was cut into batches. So the oracle checks what holds
-whatever the cuts: `wrong` for any part of the output, `missing` for the whole of it. Owns no part of the job.
+whatever the cuts: `wrong` for any part of the output, `missing` for the whole of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the window transcripts share: pipelines of one window operator, and functions that show a window as text.
 
-Records are strings: the first character is the key, the rest a payload. Owns no transcript.
+Records are strings: the first character is the key, the rest a payload.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls on the event loop: slots, order, limits of time, and what happens to calls that do not stop."""
+"""Calls on the event loop: places, order, limits of time, and what happens to calls that do not stop."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_order_of_input_or_of_completion(is_ordered: bool, expected: list[str]) 
 @pytest.mark.parametrize(
     ("is_ordered", "expected"), [(True, ["fast", "slow", "last"]), (False, ["fast", "last", "slow"])]
 )
-def test_a_result_that_waits_for_an_earlier_one_keeps_its_slot(is_ordered: bool, expected: list[str]) -> None:
+def test_a_result_that_waits_for_an_earlier_one_keeps_its_place(is_ordered: bool, expected: list[str]) -> None:
     over: list[str] = []
 
     async def invoke(value: str) -> str:
@@ -180,7 +180,7 @@ def test_the_time_of_a_call_that_began_later_is_watched_too() -> None:
         loop.call_later(SHORT_S / 2, answer.set_result, value)
         return str(await answer)
 
-    # With one slot the second call begins while the timer is set for the first.
+    # With one place the second call begins while the timer is set for the first.
     calling = runner(invoke, capacity=1, timeout_s=SHORT_S, on_timeout=lambda value: [value])
     results: list[Any] = []
     waiting = threading.Thread(
@@ -299,7 +299,6 @@ def test_who_shares_a_loop_that_is_left_behind_is_told() -> None:
 
 
 @pytest.mark.parametrize("end", [sys.exit, lambda: asyncio.get_running_loop().stop()], ids=["exit", "stop"])
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_loop_that_user_code_ends_is_replaced(end: Callable[[], object]) -> None:
     async def invoke(value: int) -> int:
         asyncio.get_running_loop().call_soon(end)

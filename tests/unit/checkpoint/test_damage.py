@@ -12,6 +12,8 @@ import pytest
 from pyarrow import fs
 
 from penstock.checkpoint import CheckpointDirectory, Seal
+from penstock.checkpoint.directory import SealsOnly
+from penstock.engine.spark.log_repair import SparkLogs
 from penstock.errors import CheckpointError
 from penstock.runtime.report import SubtaskEntry
 from penstock.state.versions import EMPTY, SubtaskState
@@ -26,7 +28,7 @@ class Job:
         self.path = path
         self.directory = CheckpointDirectory(str(path))
         self.directory.adopt("job", {"vertices": []})
-        self.directory.take_over()
+        self.directory.take_over(SparkLogs())
         state = EMPTY
         for version in range(NEWEST + 1):
             opened = self.state(state)
@@ -59,7 +61,7 @@ class Job:
     def start(self, *, with_spark: bool = True) -> tuple[int, int]:
         """The version that a new process goes on from, and what its state holds."""
         directory = CheckpointDirectory(str(self.path))
-        directory.take_over(with_spark=with_spark)
+        directory.take_over(SparkLogs() if with_spark else SealsOnly())
         newest = directory.sealed_versions()[-1]
         seal = directory.read_seal(newest)
         assert seal is not None
@@ -135,7 +137,7 @@ def test_a_damaged_state_file_of_a_batch_that_is_run_again_is_done_without(
 def test_the_batch_can_be_sealed_again_after_its_damaged_seal_was_set_aside(unfinished: Job) -> None:
     truncated(unfinished.seal_file(NEWEST))
     directory = CheckpointDirectory(str(unfinished.path))
-    directory.take_over()
+    directory.take_over(SparkLogs())
     seal = directory.read_seal(NEWEST - 1)
     assert seal is not None
     with unfinished.state(seal.entry("u", 0).state) as state:
@@ -148,29 +150,36 @@ def test_the_batch_can_be_sealed_again_after_its_damaged_seal_was_set_aside(unfi
 def test_the_first_batch_is_run_again_from_the_empty_beginning(tmp_path: Path) -> None:
     directory = CheckpointDirectory(str(tmp_path))
     directory.adopt("job", {"vertices": []})
-    directory.take_over()
+    directory.take_over(SparkLogs())
     directory.write_seal(Seal(0))
     (tmp_path / "spark" / "offsets").mkdir(parents=True)
     (tmp_path / "spark" / "offsets" / "0").write_text("v1\n{}\n{}")
     truncated(tmp_path / "penstock" / "seals" / f"{0:020d}.seal")
-    CheckpointDirectory(str(tmp_path)).take_over()
+    CheckpointDirectory(str(tmp_path)).take_over(SparkLogs())
     assert directory.sealed_versions() == []
 
 
 def test_a_job_that_took_over_state_has_no_empty_beginning(tmp_path: Path) -> None:
     directory = CheckpointDirectory(str(tmp_path))
     directory.adopt("job", {"vertices": []}, {"u": 128})
-    directory.take_over(with_spark=False)
+    directory.take_over()
     directory.write_seal(Seal(0))
     truncated(tmp_path / "penstock" / "seals" / f"{0:020d}.seal")
     with pytest.raises(CheckpointError, match="version 0 is damaged"):
-        CheckpointDirectory(str(tmp_path)).take_over(with_spark=False)
+        CheckpointDirectory(str(tmp_path)).take_over()
 
 
 def test_without_sparks_logs_only_the_newest_version_can_be_run_again(unfinished: Job) -> None:
     shutil.rmtree(unfinished.path / "spark")
     flipped(unfinished.state_file(NEWEST))
     assert unfinished.start(with_spark=False) == (NEWEST - 1, NEWEST - 1)
+
+
+def test_an_engine_whose_versions_have_gaps_goes_on_from_the_one_before(unfinished: Job) -> None:
+    shutil.rmtree(unfinished.path / "spark")
+    unfinished.seal_file(NEWEST - 1).unlink()
+    flipped(unfinished.state_file(NEWEST))
+    assert unfinished.start(with_spark=False) == (NEWEST - 2, NEWEST - 2)
 
 
 @pytest.mark.parametrize("damage", [truncated, deleted])
@@ -202,7 +211,7 @@ def test_a_seal_that_did_not_reach_the_disk_had_nothing_published(tmp_path: Path
 def test_a_seal_is_on_the_disk_before_anybody_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = CheckpointDirectory(str(tmp_path))
     directory.adopt("job", {"vertices": []})
-    directory.take_over()
+    directory.take_over(SparkLogs())
     synced: list[tuple[str, bool]] = []
     seal = tmp_path / "penstock" / "seals" / f"{0:020d}.seal"
 
@@ -286,7 +295,7 @@ def test_damage_of_an_older_version_is_no_reason_not_to_start(finished: Job, cap
 def test_a_damaged_older_seal_goes_in_its_turn(finished: Job) -> None:
     flipped(finished.seal_file(NEWEST - 1))
     directory = CheckpointDirectory(str(finished.path))
-    directory.take_over()
+    directory.take_over(SparkLogs())
     for version in range(NEWEST + 1, NEWEST + 4):
         directory.write_seal(Seal(version))
     assert directory.sealed_versions() == [NEWEST + 1, NEWEST + 2, NEWEST + 3]
@@ -297,7 +306,7 @@ def test_a_damaged_older_seal_goes_in_its_turn(finished: Job) -> None:
 
 def test_a_discarded_directory_can_be_used_by_another_job(finished: Job) -> None:
     directory = CheckpointDirectory(str(finished.path))
-    directory.take_over()
+    directory.take_over(SparkLogs())
     directory.discard()
     assert list(finished.path.iterdir()) == []
     CheckpointDirectory(str(finished.path)).adopt("other", {"vertices": []})

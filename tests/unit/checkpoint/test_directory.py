@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from pyarrow import fs
 
 from penstock.checkpoint import CheckpointDirectory, Seal
+from penstock.engine.spark.log_repair import SparkLogs
+from penstock.engine.spark.spark_logs import log_location
 from penstock.errors import CheckpointError
 from penstock.runtime.report import SubtaskEntry
 from penstock.state.versions import EMPTY, StateVersion, SubtaskState
@@ -25,7 +27,7 @@ def plan(**changes: Any) -> dict[str, Any]:
 def adopted(path: Path, **settings: Any) -> CheckpointDirectory:
     directory = CheckpointDirectory(str(path), **settings)
     directory.adopt("job", plan())
-    directory.take_over()
+    directory.take_over(SparkLogs())
     return directory
 
 
@@ -84,7 +86,9 @@ def job_file(tmp_path: Path) -> Path:
 def test_another_format_is_refused(tmp_path: Path) -> None:
     path = job_file(tmp_path)
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99}))
-    with pytest.raises(CheckpointError, match="has format 99; this version reads 1"):
+    with pytest.raises(
+        CheckpointError, match="has format 99, and this version of Penstock reads format 2: start the job"
+    ):
         CheckpointDirectory(str(tmp_path)).adopt("job", plan())
 
 
@@ -106,7 +110,7 @@ def test_paths_and_uris_mean_the_same_place(tmp_path: Path, form: str) -> None:
     directory = CheckpointDirectory(form.format(tmp_path / "place"))
     directory.adopt("job", plan())
     assert (tmp_path / "place" / "penstock" / "job.json").exists()
-    assert directory.spark_path.endswith("/place/spark")
+    assert log_location(directory).endswith("/place/spark")
 
 
 def test_uids_with_separators_stay_inside_the_directory(tmp_path: Path) -> None:
@@ -174,10 +178,10 @@ def test_seals_and_sparks_logs_must_tell_the_same_story(
     spark_log(tmp_path, "offsets", *offsets)
     spark_log(tmp_path, "commits", *commits)
     if problem is None:
-        CheckpointDirectory(str(tmp_path)).take_over()
+        CheckpointDirectory(str(tmp_path)).take_over(SparkLogs())
     else:
         with pytest.raises(CheckpointError, match=problem):
-            CheckpointDirectory(str(tmp_path)).take_over()
+            CheckpointDirectory(str(tmp_path)).take_over(SparkLogs())
 
 
 # What is kept
@@ -280,4 +284,4 @@ def test_a_relative_directory_means_the_one_the_program_was_in(tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     directory = CheckpointDirectory("checkpoint")
     assert directory.uri == str(tmp_path / "checkpoint")
-    assert directory.spark_path == str(tmp_path / "checkpoint" / "spark")
+    assert log_location(directory) == str(tmp_path / "checkpoint" / "spark")

@@ -12,11 +12,11 @@ import pytest
 
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.common import Configuration
-from penstock.common.disk_space import full_disk, is_full_disk, told_if_full
 from penstock.common.restart_strategy import RestartStrategies
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import JobFailedError, StorageFullError
 from penstock.state.files import write_entries
+from penstock.storage.disk_space import full_disk, is_full_disk, told_if_full
 from tests.unit.checkpoint.test_directory import adopted
 
 

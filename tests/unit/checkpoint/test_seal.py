@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 
 from penstock.checkpoint.seal import Seal, decode_seal, encode_seal, merge_entries
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.common.plain_data import UserPickle, loaded
 from penstock.errors import CheckpointError
-from penstock.runtime.report import Report, SubtaskEntry
-from penstock.runtime.rows import dumps
+from penstock.runtime.report import Report, SubtaskEntry, encode_inline
 from penstock.state.versions import EMPTY, StateFile, StateVersion
 
 FILES = st.builds(
@@ -62,6 +63,31 @@ def test_a_seal_damaged_at_any_byte_is_refused() -> None:
                 decode_seal(bytes(damaged), "x")
 
 
+def test_a_seal_of_another_version_is_refused_with_what_to_do() -> None:
+    data = bytearray(encode_seal(small_seal()))
+    data[6:8] = b"01"
+    with pytest.raises(
+        CheckpointError, match=r"seals/7\.seal has format 01, and .* reads format 02: start the job in a new"
+    ):
+        decode_seal(bytes(data), "penstock/seals/7.seal")
+
+
+@dataclass
+class Receipt:
+    """What a sink of a user's hands over."""
+
+    number: int
+
+
+def test_what_a_sink_of_the_users_hands_over_is_not_loaded_with_the_seal() -> None:
+    seal = Seal(7, {}, {"sink": [Receipt(3), {"plain": (1, [2])}]})
+    found = decode_seal(encode_seal(seal), "x").committables["sink"]
+    assert isinstance(found[0], UserPickle) and found[1] == {"plain": (1, [2])}
+    assert loaded(found[0]) == Receipt(3)
+    again = Seal(8, {}, {"sink": found})
+    assert decode_seal(encode_seal(again), "x").committables["sink"] == found, "handed on as it is"
+
+
 def test_bytes_behind_a_seal_are_refused() -> None:
     with pytest.raises(CheckpointError):
         decode_seal(encode_seal(small_seal()) + b"\0", "x")
@@ -96,8 +122,8 @@ def test_the_next_deadline_is_the_earliest_of_those_that_go_on() -> None:
 
 
 def inline(watermark: int, active_at: int) -> bytes:
-    state = (watermark, active_at, False, b"generator")
-    return dumps({"valves": None, "operators": {"a": state, "b": None}, "watermarks": {"a": watermark, "b": 1}})
+    state = (watermark, active_at, False, ("highest", watermark))
+    return encode_inline(operators={"a": state, "b": None}, watermarks={"a": watermark, "b": 1})
 
 
 def test_the_tasks_of_an_ephemeral_source_become_one_entry_of_the_slowest() -> None:

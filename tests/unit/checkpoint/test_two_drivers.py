@@ -26,7 +26,7 @@ def second_driver(path: Path, *, seals: bool) -> Callable[[], None]:
 
     def go_on() -> None:
         second = CheckpointDirectory(str(path))
-        second.take_over(with_spark=False)
+        second.take_over()
         if seals:
             second.write_seal(Seal(1, {("u", 0): SubtaskEntry(watermark=2)}))
 
@@ -92,7 +92,7 @@ def test_a_version_whose_seal_was_set_aside_is_sealed_again(tmp_path: Path) -> N
     path = tmp_path / "penstock" / "seals" / f"{1:020d}.seal"
     path.write_bytes(path.read_bytes()[:-2])
     second = CheckpointDirectory(str(tmp_path))
-    second.take_over(with_spark=False)
+    second.take_over()
     second.write_seal(Seal(1))
     assert second.read_seal(1) == Seal(1)
 
@@ -114,7 +114,7 @@ def test_what_killed_drivers_left_goes_at_the_next_start(tmp_path: Path) -> None
     (tmp_path / "penstock" / "seals").mkdir(exist_ok=True)
     (tmp_path / "penstock" / "seals" / "old.seal.2.tmp").write_text("of an earlier Penstock")
     directory = CheckpointDirectory(str(tmp_path))
-    directory.take_over(with_spark=False)
+    directory.take_over()
     assert [path.name for path in drivers.iterdir()] == [(tmp_path / "penstock" / "owner").read_text()]
     assert not list(tmp_path.rglob("*.tmp"))
 

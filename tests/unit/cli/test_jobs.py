@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from penstock.cli.commands import app
 from penstock.common.job_failure import JobFailure
-from penstock.engine.spark.statistics import Progress
+from penstock.common.job_progress import Progress
 from tests.unit.engine.announced import QuietJob, announced
 
 FIRST, SECOND = "ab" + "0" * 30, "cd" + "0" * 30

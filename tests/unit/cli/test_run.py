@@ -93,7 +93,7 @@ def test_a_module_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: st
 
 
 def test_a_job_that_finishes(tmp_path: Path) -> None:
-    told = call(IN_PROCESS, script(tmp_path, JOB.format(last=1)))
+    told = call(IN_PROCESS, "-p", "1", script(tmp_path, JOB.format(last=1)))
     assert (told.exit_code, sorted(told.stdout.split()), told.stderr) == (0, ["0.25", "0.5", "1.0"], "")
 
 
@@ -134,7 +134,7 @@ def test_the_end_of_a_program(tmp_path: Path, text: str, code: int, message: str
 LEFT_RUNNING = """
 import threading
 from tests.unit.engine.announced import QuietJob
-from penstock.engine.announcing import announce
+from penstock.job.announcing import announce
 from penstock.errors import JobFailedError
 
 job = QuietJob()

@@ -24,9 +24,9 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
 )
 from penstock.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from penstock.keys.codec import encode_key
 from penstock.savepoint import inspection
 from penstock.savepoint.inspection import inspect
-from penstock.state.keys import encode_key
 from penstock.testing import CollectSink, Cut, ScriptedSource
 
 HOT = "hot"
@@ -151,9 +151,7 @@ def test_what_a_person_sees(places: dict[str, str]) -> None:
     assert lines[1].startswith("job 'state keeper' (") and lines[1].endswith("), version 0")
     assert "  positions of 1 splits: 201" in lines
     (head,) = [line for line in lines if line.startswith("operator keeping")]
-    assert head == (
-        "operator keeping: Keeping [all] (KeyedProcessOperator), parallelism 2, 128 key groups, watermark -"
-    )
+    assert head == ("operator keeping: Keeping [all] (keyed process), parallelism 2, 128 key groups, watermark -")
     table = [line.split() for line in lines]
     assert ["STATE", "KIND", "ENTRIES", "BYTES", "KEYS", "KEY", "GROUPS", "NEXT", "TIMER", "TYPE"] in table
     assert any(row[:4] == ["(event", "time)", "timer", "200"] for row in table)
@@ -259,7 +257,7 @@ def test_keys_of_classes_that_are_not_here(tmp_path: Path, monkeypatch: pytest.M
     path = client.trigger_savepoint(str(tmp_path)).result()
     assert "Place(name='a')" in call(path).stdout
     shown = f"0x{encode_key(Place('a')).hex()}"[:57]
-    monkeypatch.setattr("penstock.state.key_classes._CLASSES", {})
+    monkeypatch.setattr("penstock.keys.classes._CLASSES", {})
     monkeypatch.delattr(sys.modules[__name__], "Place")
     assert shown in call(path).stdout
     told = call(str(tmp_path / "checkpoint"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import io
 import pickle
 from concurrent.futures import Future
@@ -107,18 +105,3 @@ def test_serializers_compare_by_class_and_settings() -> None:
     stream = io.BytesIO()
     Text("utf-8").serialize("é", stream)
     assert Text("utf-8").deserialize(io.BytesIO(stream.getvalue())) == "é"
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        "penstock.common.types",
-        "penstock.common.typeinfo",
-        "penstock.common.type_inference",
-        "penstock.common.watermark_strategy",
-        "penstock.metrics.metricbase",
-    ],
-)
-def test_examples_run(module: str) -> None:
-    outcome = doctest.testmod(importlib.import_module(module))
-    assert outcome.attempted and not outcome.failed

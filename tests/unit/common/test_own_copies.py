@@ -1,4 +1,4 @@
-"""Own copies: equal, apart, and no copy where nothing can change."""
+"""Copies of objects: equal, apart, and none where nothing can change."""
 
 from __future__ import annotations
 

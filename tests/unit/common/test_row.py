@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common.types import Row, RowKind
-from penstock.state.keys import encode_key
+from penstock.keys.codec import encode_key
 
 
 def test_named_and_positional_access() -> None:

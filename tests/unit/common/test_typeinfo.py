@@ -1,4 +1,4 @@
-"""Declared types: coercion, Arrow form, inference; owns no coverage of state encoding."""
+"""Declared types: coercion, Arrow form, inference."""
 
 from __future__ import annotations
 

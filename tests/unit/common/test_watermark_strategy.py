@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common import MAX_WATERMARK, MIN_WATERMARK, Duration, Watermark, WatermarkStrategy
+from penstock.common.plain_data import pack, unpack
 from penstock.common.time import Instant
 from penstock.common.types import Row
 from penstock.common.watermark_strategy import (
@@ -22,6 +23,8 @@ from penstock.common.watermark_strategy import (
     TimestampAssigner,
     WatermarkGenerator,
     WatermarkOutput,
+    generator_from_plain,
+    generator_to_plain,
 )
 from penstock.errors import ConfigurationError
 
@@ -202,3 +205,47 @@ def test_old_style_assigner() -> None:
 def test_watermarks_fit_in_64_bits(timestamp: int) -> None:
     with pytest.raises(ValueError, match="64 bits"):
         Watermark(timestamp)
+
+
+# ---- what a checkpoint keeps of a generator ----
+
+
+class LastSeen(WatermarkGenerator):
+    """A generator of a user's."""
+
+    def __init__(self) -> None:
+        self.last = 0
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        self.last = event_timestamp
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        output.emit_watermark(self.last)
+
+
+def kept(strategy: WatermarkStrategy, *timestamps: int) -> Any:
+    generator = strategy.create_generator()
+    for timestamp in timestamps:
+        generator.on_event(None, timestamp, None)  # type: ignore[arg-type]
+    return unpack(pack(generator_to_plain(generator)))
+
+
+def test_a_checkpoint_keeps_the_highest_timestamp_and_the_program_says_how_late_records_may_be() -> None:
+    plain = kept(WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(500)), 700, 1000, 900)
+    assert plain == ("highest", 1000)
+    later = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(100))
+    assert generator_from_plain(later, plain).current() == 899  # type: ignore[attr-defined]
+    assert generator_from_plain(WatermarkStrategy.for_monotonous_timestamps(), plain).current() == 999  # type: ignore[attr-defined]
+
+
+def test_a_generator_of_the_users_is_kept_as_an_object() -> None:
+    strategy = WatermarkStrategy.for_generator(LastSeen)
+    found = generator_from_plain(strategy, kept(strategy, 5))
+    assert isinstance(found, LastSeen) and found.last == 5
+
+
+def test_a_strategy_of_another_kind_starts_anew() -> None:
+    plain = kept(WatermarkStrategy.for_generator(LastSeen), 5)
+    assert generator_from_plain(WatermarkStrategy.for_monotonous_timestamps(), plain).current() == MIN_WATERMARK  # type: ignore[attr-defined]
+    fresh = generator_from_plain(WatermarkStrategy.for_generator(LastSeen), kept(WatermarkStrategy.no_watermarks()))
+    assert isinstance(fresh, LastSeen) and fresh.last == 0

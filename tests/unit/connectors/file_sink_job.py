@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from penstock.connectors.file_sink import STAGING, FileSink
+from penstock.connectors.files.sink import STAGING, FileSink
 from penstock.connectors.sink import SinkContext, SinkWriter
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.connectors.sink import RecordError, SinkContext
 from penstock.connectors.staged_sink import Marker, Publication, Publisher, RecordEncoder, StagedSink
-from penstock.testing.in_process_job import InjectedCrash
+from penstock.testing.crashes import InjectedCrash
 
 
 class OutsideSystem:

@@ -16,14 +16,14 @@ import pytest
 from pyarrow import orc
 
 from penstock.common import Configuration, Row, Types
-from penstock.connectors.avro_format import AvroFormat
-from penstock.connectors.rolling import RollingPolicy
+from penstock.connectors.files.rolling import RollingPolicy
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import BucketAssigner, FileSink
 from penstock.datastream.formats.avro import AvroBulkWriters, AvroSchema
 from penstock.datastream.formats.orc import OrcBulkWriters
 from penstock.datastream.formats.parquet import AvroParquetWriters
 from penstock.errors import ConfigurationError, JobFailedError, SinkError
+from penstock.formats.avro_format import AvroFormat
 from tests.unit.connectors.file_sink_job import FileSinkJob, published
 
 FIELDS: list[dict[str, Any]] = [

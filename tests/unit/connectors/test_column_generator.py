@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from penstock.common.column_block import ColumnBlock
 from penstock.common.typeinfo import Types
 from penstock.common.types import Row
-from penstock.connectors.data_generator import DataGenerator
+from penstock.connectors.generated.numbered import DataGenerator
 from penstock.connectors.source import SplitSource
 from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLimiterStrategy
 from penstock.errors import ConfigurationError, SourceError

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from penstock.common import Types
 from penstock.common.serialization import Encoder
-from penstock.connectors.file_sink import STAGING
-from penstock.connectors.rolling import RollingPolicy
+from penstock.connectors.files.rolling import RollingPolicy
+from penstock.connectors.files.sink import STAGING
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import BucketAssigner, FileCompactor, FileCompactStrategy, FileSink
 from penstock.datastream.formats.parquet import ParquetBulkWriters

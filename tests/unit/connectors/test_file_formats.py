@@ -18,12 +18,12 @@ import pytest
 
 from penstock.common.typeinfo import Types
 from penstock.common.types import Row
-from penstock.connectors.ddl import arrow_to_ddl, schema_to_ddl
-from penstock.connectors.records import RecordShapeError, to_columns
 from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.formats.csv import CsvBulkWriters, CsvSchema
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.errors import ConfigurationError, SinkError
+from penstock.formats.ddl import arrow_to_ddl, schema_to_ddl
+from penstock.formats.records import RecordShapeError, to_columns
 from tests.unit.connectors.file_sink_job import FileSinkJob, published
 
 

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common.serialization import Encoder
-from penstock.connectors import file_sink as file_sink_module
-from penstock.connectors.bucketing import BucketAssigner
-from penstock.connectors.file_sink import STAGING
-from penstock.connectors.rolling import RollingPolicy
+from penstock.connectors.files import sink as file_sink_module
+from penstock.connectors.files.bucketing import BucketAssigner
+from penstock.connectors.files.rolling import RollingPolicy
+from penstock.connectors.files.sink import STAGING
 from penstock.datastream.connectors.file_system import FileSink, OutputFileConfig
 from penstock.errors import ConfigurationError, SinkError
 from tests.unit.connectors.file_sink_job import FileSinkJob, published, published_of, staged

@@ -13,7 +13,7 @@ import pytest
 from penstock.common.time import Duration
 from penstock.common.typeinfo import Types
 from penstock.common.types import Row
-from penstock.connectors.file_source import glob_of_file
+from penstock.connectors.files.source import glob_of_file
 from penstock.connectors.frame_source import FrameSource, batch_to_values
 from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.datastream.formats.csv import CsvReaderFormat, CsvSchema

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, Duration
-from penstock.connectors.collection import CollectionSource
-from penstock.connectors.sequence import NumberSequence
+from penstock.connectors.generated.collection import CollectionSource
+from penstock.connectors.generated.sequence import NumberSequence
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.data_gen import DataGeneratorSource
 from penstock.datastream.connectors.file_system import FileSource

@@ -16,16 +16,17 @@ import pytest
 
 from penstock.common import Configuration, Row, Types
 from penstock.common.time import Instant
-from penstock.connectors import jdbc_databases
-from penstock.connectors.jdbc_databases import Database, database_of, transaction
-from penstock.connectors.jdbc_sink import COMMITS_TABLE, ensure_commits_table
+from penstock.connectors.jdbc import databases as jdbc_databases
+from penstock.connectors.jdbc.databases import Database, database_of, transaction
+from penstock.connectors.jdbc.sink import COMMITS_TABLE, ensure_commits_table
 from penstock.connectors.sink import DeliveryGuarantee, RecordError, SinkContext
 from penstock.connectors.staged_sink import StagedCommitter
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
+from penstock.engine.in_process.client import InProcessJobClient
+from penstock.engine.in_process.job import InProcessJob
 from penstock.errors import ConfigurationError, JobFailedError, SinkError
-from penstock.testing.in_process import InProcessJobClient
-from penstock.testing.in_process_job import InjectedCrash, InProcessJob
+from penstock.testing.crashes import InjectedCrash
 
 PAIR = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
 INSERT = "INSERT INTO pairs (id, name) VALUES (?, ?)"

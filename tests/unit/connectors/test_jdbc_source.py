@@ -12,9 +12,9 @@ import pytest
 from penstock.common import Configuration, Duration, Row, Types
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSource
+from penstock.engine.in_process.job import StalledJob
 from penstock.errors import ConfigurationError, SourceError
 from penstock.testing import CollectSink
-from penstock.testing.in_process import StalledJob
 
 OFTEN = Duration.of_millis(30)
 SELDOM = Duration.of_hours(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from penstock.connectors.kafka_producing import is_hopeless
+from penstock.connectors.kafka.producing import is_hopeless
 
 
 @pytest.mark.parametrize("name", ["INVALID_TIMESTAMP", "INVALID_RECORD", "MSG_SIZE_TOO_LARGE"])

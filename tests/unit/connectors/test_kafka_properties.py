@@ -7,7 +7,7 @@ import logging
 import confluent_kafka
 import pytest
 
-from penstock.connectors.kafka_properties import client_properties, refused_property
+from penstock.connectors.kafka.properties import client_properties, refused_property
 from penstock.errors import ConfigurationError
 
 WHO = "sink 'orders'"

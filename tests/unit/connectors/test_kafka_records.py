@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.common.serialization import SerializationSchema, SimpleStringSchema
-from penstock.connectors.kafka_records import (
+from penstock.connectors.kafka.records import (
     Block,
     KafkaEncoder,
     KafkaPartitioner,

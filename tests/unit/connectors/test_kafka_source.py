@@ -10,10 +10,10 @@ import pytest
 from penstock.common import Row, Types, WatermarkStrategy
 from penstock.common.column_block import ColumnBlock
 from penstock.common.serialization import ByteArraySchema, DeserializationSchema, SimpleStringSchema
-from penstock.connectors.kafka_client import KafkaAccess, partition_name, topic_and_number
-from penstock.connectors.kafka_decoding import BadRecords, Decoder, KafkaRecord, KafkaRecordDeserializationSchema
-from penstock.connectors.kafka_library import client_library
-from penstock.connectors.kafka_reader import PartitionFeed
+from penstock.connectors.kafka.client import KafkaAccess, partition_name, topic_and_number
+from penstock.connectors.kafka.decoding import BadRecords, Decoder, KafkaRecord, KafkaRecordDeserializationSchema
+from penstock.connectors.kafka.library import client_library
+from penstock.connectors.kafka.reader import PartitionFeed
 from penstock.connectors.source import Counted, SideRecords
 from penstock.datastream import OutputTag, StreamExecutionEnvironment
 from penstock.datastream.connectors.kafka import (

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from pyarrow import fs as arrow_fs
 
 from penstock.common import Configuration, Duration, Row, WatermarkStrategy
-from penstock.connectors.column_types import ddl_to_arrow
-from penstock.connectors.file_lines import lines_of
+from penstock.connectors.files.lines import lines_of
 from penstock.datastream import ProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSource
 from penstock.errors import ConfigurationError, JobFailedError, SourceError
+from penstock.formats.column_types import ddl_to_arrow
 from penstock.testing import CollectSink, ManualClock
 
 ROWS = [Row(n=number, text=f"t,{number}" * (number % 5)) for number in range(200)]

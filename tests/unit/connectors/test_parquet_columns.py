@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from penstock.common.column_block import ColumnBlock
 from penstock.common.typeinfo import Types
-from penstock.connectors.parquet_format import ParquetFormat
 from penstock.connectors.sink import SinkContext
 from penstock.datastream.connectors.file_system import BucketAssigner, FileSink
 from penstock.errors import SinkError
+from penstock.formats.parquet_format import ParquetFormat
 
 VALUES: dict[pa.DataType, list[Any]] = {
     pa.int8(): [1, -2],

@@ -14,9 +14,9 @@ from penstock.common import Configuration
 from penstock.connectors.source import Counted, PartitionRange
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.socket import SocketTextSource
+from penstock.engine.in_process.job import StalledJob
 from penstock.errors import ConfigurationError, JobFailedError, SourceError
 from penstock.testing import CollectSink
-from penstock.testing.in_process import StalledJob
 
 
 @contextmanager

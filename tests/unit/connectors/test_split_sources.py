@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.connectors.collection import CollectionSource
-from penstock.connectors.data_generator import DataGenerator, RecordRandom
-from penstock.connectors.sequence import NumberSequence
+from penstock.connectors.generated.collection import CollectionSource
+from penstock.connectors.generated.numbered import DataGenerator, RecordRandom
+from penstock.connectors.generated.sequence import NumberSequence
 from penstock.connectors.source import SplitSource
 from penstock.datastream.connectors.data_gen import DataGeneratorSource, GeneratorFunction, RateLimiterStrategy
 from penstock.datastream.connectors.number_seq import NumberSequenceSource

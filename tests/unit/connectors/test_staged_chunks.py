@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from penstock.common import durable_files
-from penstock.connectors import file_committer
-from penstock.connectors.file_committer import PublishFile
-from penstock.connectors.file_sink import STAGING
-from penstock.connectors.rolling import RollingPolicy
+from penstock.connectors.files import committer as file_committer
+from penstock.connectors.files.committer import PublishFile
+from penstock.connectors.files.rolling import RollingPolicy
+from penstock.connectors.files.sink import STAGING
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink
 from penstock.errors import JobFailedError, SinkError
-from penstock.testing.in_process_job import InjectedCrash
+from penstock.storage import durable_files
+from penstock.testing.crashes import InjectedCrash
 from tests.unit.connectors.file_sink_job import FileSinkJob, published, staged
 
 ON_CHECKPOINT = RollingPolicy.on_checkpoint_rolling_policy()
@@ -185,7 +185,7 @@ def test_files_are_on_the_disk_before_they_are_reported_and_names_before_the_nex
     base: Path, buckets: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[str] = []
-    monkeypatch.setattr("penstock.connectors.storage.sync_local", lambda paths: synced.extend(paths))
+    monkeypatch.setattr("penstock.storage.places.sync_local", lambda paths: synced.extend(paths))
     assigner = file_sink_buckets(buckets)
     job = FileSinkJob(FileSink.text(base, rolling_policy=ON_CHECKPOINT, bucket_assigner=assigner), parallelism=1)
     committables = job.attempt([[list(range(buckets))]])

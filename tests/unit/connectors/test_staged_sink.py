@@ -17,9 +17,9 @@ from penstock.connectors.sink import SinkContext
 from penstock.connectors.staged_sink import INLINE_PART, Marker, Publication, StagedCommitter, StagingWriter
 from penstock.connectors.stages import Stage, StageWriter
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.engine.in_process.client import InProcessJobClient
+from penstock.engine.in_process.job import InProcessJob
 from penstock.errors import JobFailedError, SinkError
-from penstock.testing.in_process import InProcessJobClient
-from penstock.testing.in_process_job import InProcessJob
 from tests.unit.connectors.outside_system import OutsideSink, OutsideSystem, Steps, TextEncoder
 
 WAYS = {"inline": 64 * 1024, "in files": 0}

@@ -15,9 +15,9 @@ import pytest
 from penstock.common.time import Instant
 from penstock.common.typeinfo import Types
 from penstock.common.types import Row
-from penstock.connectors.file_formats import CsvFormat, JsonFormat
-from penstock.connectors.parquet_format import ParquetFormat
 from penstock.errors import SinkError
+from penstock.formats.file_formats import CsvFormat, JsonFormat
+from penstock.formats.parquet_format import ParquetFormat
 
 NOON = dt.datetime(2020, 1, 1, 12)
 UTC_NOON = NOON.replace(tzinfo=dt.UTC)

@@ -12,8 +12,8 @@ import pytest
 
 from penstock.common import Configuration, Row, Types, WatermarkStrategy
 from penstock.connectors.cached_records import CachedFile, CachedSource, CacheSink, whole_cache
-from penstock.connectors.collection import CollectionSource
-from penstock.connectors.sequence import NumberSequence
+from penstock.connectors.generated.collection import CollectionSource
+from penstock.connectors.generated.sequence import NumberSequence
 from penstock.connectors.sink import SinkContext
 from penstock.datastream import DataStream, OutputTag, ProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.data_gen import DataGeneratorSource

@@ -17,11 +17,11 @@ from penstock.datastream import (
     commutative,
     count,
 )
-from penstock.datastream.commutativity import Order, order_of
-from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.window import CumulativeEventTimeWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 from penstock.errors import GraphError
 from penstock.runtime.operators import LocalWindowAggregation
+from penstock.vocabulary.commutativity import Order, order_of
+from penstock.vocabulary.field_aggregation import FieldAggregation
 
 SLIDING = SlidingEventTimeWindows.of(10, 5)
 

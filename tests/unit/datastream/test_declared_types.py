@@ -20,11 +20,11 @@ from penstock.datastream import (
 )
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.expressions import col
-from penstock.datastream.field_aggregates import count
 from penstock.datastream.functions import CoMapFunction
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import CountTumblingWindowAssigner, TumblingEventTimeWindows
 from penstock.errors import GraphError, JobFailedError
+from penstock.vocabulary.field_aggregates import count
 from tests.unit.common.declared_values import AS_PYFLINK, CUT_BY_PYFLINK, NAMED, ONLY_HERE, PAIR, REFUSED, ROW
 from tests.unit.common.test_conversions import same
 

@@ -15,16 +15,17 @@ import pytest
 from penstock.common.typeinfo import Types
 from penstock.common.types import Row
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.connectors.collection import CollectionSource
 from penstock.connectors.driver_sinks import CollectSink
 from penstock.connectors.frame_source import FrameSource
-from penstock.connectors.sequence import NumberSequence
+from penstock.connectors.generated.collection import CollectionSource
+from penstock.connectors.generated.sequence import NumberSequence
 from penstock.datastream.data_stream import CloseableIterator
 from penstock.datastream.functions import SourceFunction
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.errors import ConfigurationError, GraphError, JobFailedError
+from penstock.graph.declared_settings import JOB_NAME, SETTINGS
 from penstock.graph.nodes import LogicalGraph, Node
-from penstock.graph.settings import DEFAULT_JOB_NAME, JobSettings
+from penstock.graph.settings import JobSettings
 
 
 class Job:
@@ -217,7 +218,7 @@ def test_execution_takes_only_what_was_added_since_the_last_with_what_feeds_it(
     env.execute()
     assert engine.jobs[0].names() == ["Source: Collection Source", "Map", "Sink: first"]
     assert engine.jobs[1].names() == ["Source: Collection Source", "Map", "Filter", "Sink: second"]
-    assert engine.jobs[1].settings.job_name == DEFAULT_JOB_NAME
+    assert engine.jobs[1].settings.job_name == SETTINGS[JOB_NAME].default
     with pytest.raises(GraphError, match="nothing to execute"):
         env.execute()
 

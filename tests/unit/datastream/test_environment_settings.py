@@ -21,7 +21,8 @@ from penstock.datastream.slot_sharing_group import SlotSharingGroup
 from penstock.datastream.state_backend import CustomStateBackend, EmbeddedRocksDBStateBackend, HashMapStateBackend
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.errors import ConfigurationError, GraphError
-from penstock.graph.settings import DEFAULT_JOB_NAME, JobSettings
+from penstock.graph.declared_settings import JOB_NAME, SETTINGS
+from penstock.graph.settings import JobSettings
 
 
 def read(**dotted: Any) -> JobSettings:
@@ -40,7 +41,11 @@ def env() -> StreamExecutionEnvironment:
 def test_nothing_said() -> None:
     settings = JobSettings.from_configuration({})
     assert settings == JobSettings(parallelism=os.cpu_count() or 1)
-    assert (settings.job_name, settings.chaining, settings.runtime_mode) == (DEFAULT_JOB_NAME, True, "STREAMING")
+    assert (settings.job_name, settings.chaining, settings.runtime_mode) == (
+        SETTINGS[JOB_NAME].default,
+        True,
+        "STREAMING",
+    )
     assert (settings.max_records_per_batch, settings.watermark_every_records) == (500_000, 5_000)
     assert (settings.max_bytes_per_batch, settings.target_batch_ms) == (256 << 20, 10_000)
     assert (settings.trigger_interval_ms, settings.checkpoint_directory, settings.state_backend) == (None, None, "lmdb")

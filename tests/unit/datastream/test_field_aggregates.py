@@ -23,11 +23,11 @@ from penstock.datastream import (
     min_of,
     sum_of,
 )
-from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.window import GlobalWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 from penstock.errors import GraphError, JobFailedError
 from penstock.runtime.operators import LocalWindowAggregation
 from penstock.testing import CollectSink
+from penstock.vocabulary.field_aggregation import FieldAggregation
 
 TEN = TumblingEventTimeWindows.of(10)
 NAN = math.nan

@@ -23,7 +23,7 @@ from penstock.datastream import (
 )
 from penstock.datastream.connectors.data_gen import DataGeneratorSource
 from penstock.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
-from penstock.runtime.operators.window import field_panes, local, young
+from penstock.runtime.operators.window import field_panes, in_memory, local
 from penstock.testing import CollectSink
 
 LATE = OutputTag("late")
@@ -97,7 +97,7 @@ def small_limits() -> Any:
     with (
         patch.object(field_panes, "FEW_FOR_A_PANE", 0),
         patch.object(field_panes, "WAITING_LIMIT", 6),
-        patch.object(young, "GROUP_LIMIT", 9),
+        patch.object(in_memory, "GROUP_LIMIT", 9),
         patch.object(local, "GROUP_LIMIT", 7),
     ):
         yield

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from penstock.common.serialization import SimpleStringSchema
-from penstock.connectors.kafka_library import client_library
-from penstock.connectors.kafka_producing import producer_settings
+from penstock.connectors.kafka.library import client_library
+from penstock.connectors.kafka.producing import producer_settings
 from penstock.connectors.sink import SinkContext
 from penstock.connectors.staged_sink import StagingWriter
 from penstock.datastream.connectors.base import DeliveryGuarantee

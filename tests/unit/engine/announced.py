@@ -13,8 +13,8 @@ from penstock.common.completable_future import CompletableFuture
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
-from penstock.engine.announcing import announce
 from penstock.errors import CheckpointError
+from penstock.job.announcing import announce
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
+from penstock.common.job_progress import Progress
 from penstock.common.job_status import JobStatus
-from penstock.engine.spark import session, worker_equipment
-from penstock.engine.spark.interrupts import plain_interrupts
-from penstock.engine.spark.notebook import notebook_line
-from penstock.engine.spark.progress import ProgressDisplay
-from penstock.engine.spark.statistics import Progress
-from penstock.engine.spark.worker_probe import look
+from penstock.engine.spark.startup import session, worker_equipment
+from penstock.engine.spark.startup.worker_probe import look
 from penstock.errors import ConfigurationError
+from penstock.job.interrupts import plain_interrupts
+from penstock.job.notebook import notebook_line
+from penstock.job.progress_display import ProgressDisplay
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.spark.class_archive import ClassArchive
+from penstock.engine.spark.startup.class_archive import ClassArchive
 
 SOUND, FALLING_OVER = "exit 0", "exit 134"
 

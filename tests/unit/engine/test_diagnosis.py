@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from penstock.engine.spark import diagnosis, java_process
+from penstock.engine.spark import diagnosis
 from penstock.engine.spark.diagnosis import diagnosed
 from penstock.engine.spark.failures import failure_text
-from penstock.engine.spark.java_process import exit_text, forget_dead_java, java_end, lost_spark
+from penstock.engine.spark.startup import java_process
+from penstock.engine.spark.startup.java_process import exit_text, forget_dead_java, java_end, lost_spark
 from penstock.engine.spark.worker_deaths import codes_of_deaths
 from penstock.errors import CheckpointError, SparkLostError, StorageFullError, WorkerDiedError
 
@@ -121,6 +122,20 @@ def test_a_dead_worker_is_told_with_its_operators_and_how_it_ended(
     )
     assert "was killed by signal 9 (SIGKILL, as the system" in str(found(RuntimeError(DEAD)))
     assert "a Python worker" in str(found(RuntimeError("x: Python worker exited unexpectedly (crashed)")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[STREAM_FAILED] Query numbers terminated with exception: Python worker failed to connect back.",
+        "java.net.SocketTimeoutException: Timed out while waiting for the Python worker to connect back after 10000 ms",
+    ],
+)
+def test_a_worker_that_does_not_answer_in_time_is_not_called_dead(text: str) -> None:
+    told = found(Exception(text))
+    assert isinstance(told, WorkerDiedError)
+    assert "the machine is too busy" in str(told)
+    assert "os._exit" not in str(told)
 
 
 def test_a_full_disk_that_java_found_is_told_with_the_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

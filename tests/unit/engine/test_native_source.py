@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
-from penstock.connectors.collection import CollectionSource
+from penstock.connectors.generated.collection import CollectionSource
 from penstock.connectors.source import SplitSource
 from penstock.engine.spark import control as control_module
 from penstock.engine.spark.control import Control, ControlReader
 from penstock.engine.spark.native_source import PenstockReader
-from penstock.runtime.intake import FrameVertex, SourceList, SplitVertex, Wish, grouped
-from penstock.runtime.source_tasks import SourceTask
+from penstock.job.intake import FrameVertex, IntakeRequest, SourceList, SplitVertex, grouped
+from penstock.runtime.source_tasks import Offset, SourceTask
 
 LIMIT = ReadAllAvailable()
 
@@ -201,7 +201,7 @@ def test_what_the_driver_says_is_what_the_reader_sees(controls: list[Control]) -
     control = Control(SourceList({}, {}, 1))
     controls.append(control)
     reader = ControlReader(control.directory)
-    assert reader.state() == Wish()
+    assert reader.state() == IntakeRequest()
     for change in (
         lambda: control.wake_at(5),
         lambda: control.end_frame("u2"),
@@ -211,18 +211,19 @@ def test_what_the_driver_says_is_what_the_reader_sees(controls: list[Control]) -
     ):
         change()
         assert reader.state() == control.state
-    assert reader.state() == Wish(is_draining=True, ended=("u2",), due_ms=None, limit=7)
+    assert reader.state() == IntakeRequest(is_draining=True, ended=("u2",), due_ms=None, limit=7)
 
 
 def test_a_batch_takes_no_more_than_the_driver_allows(controls: list[Control]) -> None:
     sources = Sources(controls, {4: collection(20), 5: collection(4)}, {}, 16)
-    first = sources.offset
+    first = Offset.from_json(sources.offset)
     assert sources.batch() == [(4, 0, 0, 8, False), (5, 0, 0, 4, True)]
     sources.control.take_at_most(6)
-    start = sources.offset
+    start = Offset.from_json(sources.offset)
     assert sources.batch() == [(4, 0, 8, 11, False)]
-    assert sources.list.is_limited(start, sources.offset, 6)
-    assert not sources.list.is_limited(start, sources.offset, 16)
+    end = Offset.from_json(sources.offset)
+    assert sources.list.is_limited(start, end, 6)
+    assert not sources.list.is_limited(start, end, 16)
     assert sources.list.is_limited(first, start, 16), "one split had more to give"
     sources.control.take_at_most(1)
     assert sources.batch() == [(4, 0, 11, 12, False)], "a split that may give nothing would never go on"

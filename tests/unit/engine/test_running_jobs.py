@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.announcing import running_jobs_of_this_process
-from penstock.engine.job_cards import CardFolder, JobCard, user_folder
-from penstock.engine.job_socket import JobSocket, ask
-from penstock.engine.running_jobs import find_job, running_jobs
 from penstock.errors import ConfigurationError, JobNotFoundError, PenstockError
+from penstock.job.announcing import running_jobs_of_this_process
+from penstock.job.cards import CardFolder, JobCard, user_folder
+from penstock.job.running_jobs import find_job, running_jobs
+from penstock.job.socket import JobSocket, ask
 from tests.unit.engine.announced import announced
 
 
@@ -148,7 +148,7 @@ def test_a_job_that_starts_sweeps_up_after_killed_ones(folder: CardFolder) -> No
 def test_one_that_does_not_answer_is_shown_and_one_whose_process_is_gone_is_not(
     folder: CardFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.engine.running_jobs._STATUS_SECONDS", 0.05)
+    monkeypatch.setattr("penstock.job.running_jobs._STATUS_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as server:  # accepts, and says nothing
         address = f"tcp:{server.getsockname()[1]}"
         dead_card(folder, os.getpid(), address, "busy")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.spark.session_config import JAVA_OPTIONS, session_config
+from penstock.engine.spark.startup.session_config import JAVA_OPTIONS, session_config
 from penstock.engine.spark.told_to_spark import settings_of_file, told_to_spark
 
 OWN = f"local[{os.cpu_count()},4]"

@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from penstock import java
-from penstock.engine.spark.backpressure import Pace
+from penstock.common.job_progress import Pace, Progress
 from penstock.engine.spark.failures import failure_text
-from penstock.engine.spark.progress import describe, format_lag, format_time
-from penstock.engine.spark.statistics import Progress
 from penstock.errors import CheckpointError, ConfigurationError
 from penstock.java import java_home
+from penstock.job.progress_display import describe, format_lag, format_time
 from penstock.runtime.failure import OperatorFailure, short_repr
 
 SPARK_TEXT = """Job aborted due to stage failure: Task 0 failed: org.apache.spark.api.python.PythonException:

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from penstock.engine.spark import worker_daemon
-from penstock.engine.spark.session_config import session_config
+from penstock.engine.spark.startup import worker_daemon
+from penstock.engine.spark.startup.session_config import session_config
 
 
 class Replaced(Exception):

@@ -8,8 +8,8 @@ from itertools import count
 
 import pytest
 
-from penstock.engine.spark import worker_garbage
-from penstock.engine.spark.worker_garbage import WorkerGarbage
+from penstock.engine.spark.startup import worker_garbage
+from penstock.engine.spark.startup.worker_garbage import WorkerGarbage
 
 FULL, YOUNG = {"generation": 2}, {"generation": 0}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.spark.worker_python import worker_python
+from penstock.engine.spark.startup.worker_python import worker_python
 
 SHOW = "import os, sys; print(os.environ.get('PYTHONPATH')); print(sys.executable); print(sys.argv[1:])"
 

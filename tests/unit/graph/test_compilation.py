@@ -13,8 +13,8 @@ from penstock.datastream import KeyedProcessFunction, OutputTag, ProcessFunction
 from penstock.datastream.data_stream import DataStream
 from penstock.errors import ConfigurationError, GraphError
 from penstock.graph import Exchange, JobPlan, JobSettings, LogicalGraph, Role, Vertex, compile_plan
+from penstock.keys.groups import MAX_PARALLELISM_LIMIT
 from penstock.runtime.operators import MapOperator
-from penstock.state.groups import MAX_PARALLELISM_LIMIT
 
 Build = Callable[[StreamExecutionEnvironment], Any]
 

@@ -1,7 +1,4 @@
-"""Copies of one subtask in several processes: batches run in whichever is chosen, only what was sealed goes on.
-
-Owns no expectations.
-"""
+"""Copies of one subtask in several processes: batches run in whichever is chosen, only what was sealed goes on."""
 
 from __future__ import annotations
 

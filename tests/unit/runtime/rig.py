@@ -1,6 +1,6 @@
 """One subtask of a chain of operators under a manual clock: fed by hand, its output read back in order.
 
-Owns no expectations. A batch is begun when it is needed; `next_batch` ends it and goes on as another process would.
+A batch is begun when it is needed; `next_batch` ends it and goes on as another process would.
 """
 
 from __future__ import annotations

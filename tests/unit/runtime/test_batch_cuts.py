@@ -19,8 +19,9 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
 )
 from penstock.datastream.data_stream import DataStream
+from penstock.engine.in_process.client import InProcessJobClient
+from penstock.engine.in_process.job import InProcessJob
 from penstock.testing import CollectSink
-from penstock.testing.in_process import InProcessJob, InProcessJobClient
 from tests.unit.runtime import cut_program
 
 TRADES = st.lists(

@@ -18,15 +18,15 @@ from penstock.common.types import Row
 from penstock.datastream.selectors import make_key_selector, read_field
 from penstock.graph.nodes import Exchange, Partitioning
 from penstock.graph.plan import OutEdge
+from penstock.keys.codec import encode_key
+from penstock.keys.group_columns import column_key_groups, int_key_groups
+from penstock.keys.groups import key_group
 from penstock.runtime import exchange, rows
 from penstock.runtime.columns import ColumnBlock, decode_columns, encode_columns, key_objects
 from penstock.runtime.exchange import RowEmitter, create_writer
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.operators import MapOperator
 from penstock.runtime.rows import ExchangeRow
-from penstock.state.group_columns import column_key_groups, int_key_groups
-from penstock.state.groups import key_group
-from penstock.state.keys import encode_key
 from tests.unit.runtime.rig import Rig
 
 KINDS: dict[pa.DataType, st.SearchStrategy[Any]] = {

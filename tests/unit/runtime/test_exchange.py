@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from penstock.graph.nodes import Exchange, Partitioning
 from penstock.graph.plan import OutEdge
+from penstock.keys.codec import encode_key
+from penstock.keys.groups import key_group, subtask_of
 from penstock.runtime import exchange, rows
 from penstock.runtime.exchange import RowEmitter, create_writer
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.rows import ExchangeRow
-from penstock.state.groups import key_group, subtask_of
-from penstock.state.keys import encode_key
 
 PARTITIONINGS = {
     Exchange.FORWARD: Partitioning(Exchange.FORWARD),

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.datastream.join_functions import ProcessJoinFunction
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.operators.interval_join import IntervalJoinOperator, IntervalJoinSpec
 from penstock.testing.two_input_harness import KeyedTwoInputHarness
+from penstock.vocabulary.join_functions import ProcessJoinFunction
 
 END = 2**63 - 1
 

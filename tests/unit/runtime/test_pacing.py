@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.pacing import FIRST_LIMIT, BatchCost, PaceSettings, Pacing
+from penstock.job.pacing import FIRST_LIMIT, BatchCost, PaceSettings, Pacing
 
 MOST = 500_000
 PLENTY = 10**12

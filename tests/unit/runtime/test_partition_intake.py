@@ -15,8 +15,8 @@ from penstock.connectors.source import (
     PartitionRange,
     PartitionReader,
 )
-from penstock.runtime.intake import SourceList, Wish, grouped
-from penstock.runtime.partition_intake import PartitionedVertex, fair_stops
+from penstock.job.intake import IntakeRequest, SourceList, grouped
+from penstock.job.partition_intake import PartitionedVertex, fair_stops
 from penstock.runtime.source_tasks import Offset, SourceTask
 
 
@@ -73,17 +73,17 @@ class Intake:
         vertex = PartitionedVertex(4, "shelf", Library(self.shelf, stops=stops), parallelism, idleness)
         self.list = SourceList({}, {}, limit, {"u": vertex})
         self.offset = self.list.first_offset()
-        self.start: Offset = {}
+        self.start = Offset()
 
-    def batch(self, **wish: Any) -> list[SourceTask]:
+    def batch(self, **request: Any) -> list[SourceTask]:
         self.start = self.offset
-        self.offset = self.list.next_offset(self.offset, Wish(**wish), now_ms=0, elapsed_ms=0)
+        self.offset = self.list.next_offset(self.offset, IntakeRequest(**request), now_ms=0, elapsed_ms=0)
         return self.list.tasks(self.start, self.offset)
 
-    def ranges(self, **wish: Any) -> dict[int, list[tuple[Any, ...]]]:
+    def ranges(self, **request: Any) -> dict[int, list[tuple[Any, ...]]]:
         return {
             task.split: [(each.name, each.start, each.stop, each.ends) for each in task.ranges or ()]
-            for task in self.batch(**wish)
+            for task in self.batch(**request)
         }
 
 
@@ -92,7 +92,7 @@ def test_where_partitions_begin_is_in_the_offset_before_anything_is_read() -> No
     intake.shelf.there = {"p0": FoundPartition(5), "p3": FoundPartition(0)}
     intake.shelf.far = {"p0": 9, "p3": 2}
     assert intake.ranges() == {0: [("p0", 5, 5, False)], 1: [("p3", 0, 0, False)]}
-    assert intake.offset["partitions"] == {"u": {"p0": 5, "p3": 0}}
+    assert intake.offset.partitions == {"u": {"p0": 5, "p3": 0}}
     assert intake.ranges() == {0: [("p0", 5, 9, False)], 1: [("p3", 0, 2, False)]}
     assert intake.ranges() == {}
 
@@ -100,9 +100,9 @@ def test_where_partitions_begin_is_in_the_offset_before_anything_is_read() -> No
 def test_a_first_batch_that_is_planned_again_decides_again_but_a_later_one_never() -> None:
     intake = Intake()
     intake.shelf.there = {"p0": FoundPartition(5)}
-    first = intake.list.next_offset(intake.offset, Wish(), now_ms=0, elapsed_ms=0)
+    first = intake.list.next_offset(intake.offset, IntakeRequest(), now_ms=0, elapsed_ms=0)
     assert intake.shelf.asked_with == [None]
-    intake.list.next_offset(first, Wish(), now_ms=0, elapsed_ms=0)
+    intake.list.next_offset(first, IntakeRequest(), now_ms=0, elapsed_ms=0)
     assert intake.shelf.asked_with == [None, {"p0": 5}]
 
 
@@ -133,7 +133,7 @@ def test_a_partition_and_then_its_subtask_end_at_the_stop_that_was_decided_first
     (task,) = intake.batch()
     assert task.ends and task.ranges == (PartitionRange("p0", 2, 4, True),)
     assert intake.batch() == [], "it had ended, and none turn up later"
-    assert intake.offset["stops"] == {"u": {"p0": 4, "p1": 3, "p2": 2}}
+    assert intake.offset.stops == {"u": {"p0": 4, "p1": 3, "p2": 2}}
 
 
 def test_a_stop_before_the_beginning_reads_nothing() -> None:
@@ -178,8 +178,8 @@ def test_what_is_left_behind_is_told() -> None:
 def test_a_resumed_job_goes_on_from_the_positions_and_stops_of_its_own_sources() -> None:
     intake = Intake(stops=True)
     old = {"positions": {"gone": [3]}, "partitions": {"u": {"p0": 2}, "v": {"q": 1}}, "stops": {"u": {"p0": 4}}}
-    intake.offset = intake.list.resumed_offset(old)
-    assert intake.offset["partitions"] == {"u": {"p0": 2}}
+    intake.offset = intake.list.resumed_offset(Offset.from_json(old))
+    assert intake.offset.partitions == {"u": {"p0": 2}}
     intake.shelf.there = {"p0": FoundPartition(0, 100)}
     intake.shelf.far = {"p0": 100}
     assert intake.ranges() == {0: [("p0", 2, 4, True)], 1: []}
@@ -215,7 +215,7 @@ def test_shares_are_fair(lags: dict[str, int], limit: int) -> None:
 
 def test_a_job_that_goes_on_with_stops_it_did_not_have_decides_them_then() -> None:
     intake = Intake(stops=True, parallelism=1)
-    intake.offset = intake.list.resumed_offset({"partitions": {"u": {"p0": 2, "p1": 9}}})
+    intake.offset = intake.list.resumed_offset(Offset.from_json({"partitions": {"u": {"p0": 2, "p1": 9}}}))
     intake.shelf.there = {"p0": FoundPartition(0, 4), "p1": FoundPartition(0, 7), "p2": FoundPartition(0, 3)}
     intake.shelf.far = {"p0": 100, "p1": 100}
     assert intake.ranges() == {0: [("p0", 2, 4, True), ("p1", 9, 9, True)]}
@@ -225,13 +225,13 @@ def test_a_job_that_goes_on_with_stops_it_did_not_have_decides_them_then() -> No
 
 def test_such_a_job_can_be_drained_before_they_are_decided() -> None:
     intake = Intake(stops=True, parallelism=1)
-    intake.offset = intake.list.resumed_offset({"partitions": {"u": {"p0": 2}}})
+    intake.offset = intake.list.resumed_offset(Offset.from_json({"partitions": {"u": {"p0": 2}}}))
     (task,) = intake.batch(is_draining=True)
     assert task.ends
 
 
 def test_a_job_that_goes_on_without_its_stops_reads_on() -> None:
     intake = Intake(stops=False, parallelism=1)
-    intake.offset = intake.list.resumed_offset({"partitions": {"u": {"p0": 4}}, "stops": {"u": {"p0": 4}}})
+    intake.offset = intake.list.resumed_offset(Offset(partitions={"u": {"p0": 4}}, stops={"u": {"p0": 4}}))
     intake.shelf.far = {"p0": 6}
     assert intake.ranges() == {0: [("p0", 4, 6, False)]}

@@ -11,7 +11,7 @@ import pytest
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.time import Duration
 from penstock.common.watermark_strategy import WatermarkGenerator, WatermarkStrategy
-from penstock.connectors.collection import CollectionSource
+from penstock.connectors.generated.collection import CollectionSource
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.operators import MapOperator, SourceOperator, WatermarkOperator
 from tests.unit.runtime.rig import Rig

@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock.common import Configuration
 from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
-from penstock.connectors.data_generator import DataGenerator
+from penstock.connectors.generated.numbered import DataGenerator
 from penstock.datastream import DataStream, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
 from penstock.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, Duration
-from penstock.connectors.data_generator import DataGenerator
+from penstock.connectors.generated.numbered import DataGenerator
 from penstock.datastream import (
     CheckpointedFunction,
     KeyedProcessFunction,

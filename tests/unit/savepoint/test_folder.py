@@ -17,11 +17,11 @@ from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.common import JobStatus
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.errors import CheckpointError, ConfigurationError
+from penstock.keys.codec import decode_key
 from penstock.savepoint import open_origin
 from penstock.savepoint.manifest import OperatorRecord
 from penstock.savepoint.operator_rows import from_rows, to_rows
 from penstock.savepoint.parts import KEYED_SCHEMA, read_keyed_rows, summed, write_rows
-from penstock.state.keys import decode_key
 from penstock.state.operator_state import OperatorSnapshot
 from penstock.state.portable import EVENT_TIMERS, PortableRow
 from tests.unit.savepoint.ledger import KEYS, Start, run_some
@@ -46,7 +46,7 @@ def test_the_description_tells_what_is_in_it_and_not_where_it_is(savepoint: Path
     text = (savepoint / "savepoint.json").read_text()
     assert str(savepoint.parent) not in text
     told = json.loads(text)
-    assert told["format"] == 2 and told["job_name"] == "ledger" and told["penstock_version"]
+    assert told["format"] == 3 and told["job_name"] == "ledger" and told["penstock_version"]
     assert told["positions"].keys() == {"numbers", "extra"}
     operator = told["operators"]["ledger"]
     assert operator["states"] == {"count": "value", "names": "list", "periods": "map", EVENT_TIMERS: "timer"}
@@ -85,7 +85,7 @@ def flip(path: Path) -> None:
         (lambda folder: (folder / "savepoint.json").write_text("{"), "does not describe a savepoint"),
         (
             lambda folder: (folder / "savepoint.json").write_text('{"format": 7}'),
-            "has format 7; this version reads 1 and 2",
+            "has format 7, and this version of Penstock reads format 3",
         ),
         (lambda folder: (folder / "operators/ledger/part-0.parquet").unlink(), "part-0.parquet is missing"),
         (lambda folder: cut(folder / "operators/ledger/part-1.parquet"), r"part-1.parquet has \d+ bytes instead of"),
@@ -123,13 +123,13 @@ def test_a_savepoint_that_cannot_be_written_fails_its_future_only(
     (tmp_path / "file").write_text("")
     with pytest.raises(CheckpointError, match="cannot be used"):
         client.stop_with_savepoint(False, str(tmp_path / "file")).result()
-    monkeypatch.setattr("penstock.testing.in_process_job.write_part", lambda order: refuse())
+    monkeypatch.setattr("penstock.engine.in_process.batches.write_part", lambda order: refuse())
     with pytest.raises(CheckpointError, match="no space"):
         client.trigger_savepoint(str(tmp_path / "savepoints")).result()
     assert list((tmp_path / "savepoints").iterdir()) == []
     assert client.get_job_status().result() is JobStatus.RUNNING
     client.wait()
-    with pytest.raises(CheckpointError, match="has ended already"):
+    with pytest.raises(CheckpointError, match="has ended, so there is nothing to save"):
         client.trigger_savepoint(str(tmp_path)).result()
 
 
@@ -147,7 +147,7 @@ def test_the_directory_of_the_configuration_is_used(tmp_path: Path) -> None:
 def test_pinned_versions_outlive_the_others(tmp_path: Path) -> None:
     directory = CheckpointDirectory(str(tmp_path / "ck"), retained=1)
     directory.adopt("job", {"vertices": []})
-    directory.take_over(with_spark=False)
+    directory.take_over()
     directory.write_seal(Seal(0))
     with directory.pinned(0):
         directory.write_seal(Seal(1))

@@ -36,14 +36,14 @@ def cancelled(client: InProcessJobClient, folder: Path) -> str:
 
 def killed_at(what: str) -> Callable[[InProcessJobClient, Path], str]:
     def kill(client: InProcessJobClient, folder: Path) -> str:
-        step = getattr(client.job._committer, what)
+        step = getattr(client.job.runner.versions._committer, what)
 
         def die(*arguments: Any) -> Any:
             if what == "publish" and not arguments[0].committables:
                 return step(*arguments)
             raise Killed
 
-        setattr(client.job._committer, what, die)
+        setattr(client.job.runner.versions._committer, what, die)
         with pytest.raises(Killed):
             while client.run_batch():
                 pass
@@ -183,7 +183,7 @@ def test_a_start_that_is_killed_starts_over(tmp_path: Path, moment: str, monkeyp
     path = first.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
     places = {
         "write_entries": "penstock.savepoint.restoring.write_entries",
-        "publication": "penstock.connectors.file_sink.FileSink.publication",
+        "publication": "penstock.connectors.files.sink.FileSink.publication",
         "write_seal": "penstock.checkpoint.CheckpointDirectory.write_seal",
     }
 

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.common import Types
 from penstock.common.state_type import StateType
-from penstock.connectors.data_generator import DataGenerator
+from penstock.connectors.generated.numbered import DataGenerator
 from penstock.datastream import (
     CheckpointedFunction,
     KeyedProcessFunction,

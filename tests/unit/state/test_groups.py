@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import ConfigurationError
-from penstock.state.groups import (
+from penstock.keys.codec import encode_key
+from penstock.keys.groups import (
     MAX_PARALLELISM_LIMIT,
     check_parallelism,
     default_max_parallelism,
@@ -17,7 +18,6 @@ from penstock.state.groups import (
     key_group,
     subtask_of,
 )
-from penstock.state.keys import encode_key
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import StateError
+from penstock.keys.codec import encode_key
 from penstock.state.keyed import KeyedStateBackend
-from penstock.state.keys import encode_key
 from penstock.state.memory_store import MemoryStore
 from penstock.state.tracked_store import TrackedStore
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from penstock.common.types import Row, RowKind
 from penstock.errors import KeyEncodingError
-from penstock.state.keys import decode_key, encode_key, keeps_type, read_key
-from penstock.state.slots import code_of, slot_of, slot_of_code
+from penstock.keys.codec import decode_key, encode_key, keeps_type, read_key
+from penstock.state.hashable_keys import code_of, hashable_of, hashable_of_code
 
 zones = st.sampled_from([None, UTC, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=23))])
 moments = st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=zones)
@@ -121,11 +121,11 @@ def test_every_cut_is_refused(key: Any) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(left=any_keys, right=any_keys)
-def test_slots_are_equal_exactly_when_bytes_are(left: Any, right: Any) -> None:
-    assert (slot_of(left) == slot_of(right)) == (encode_key(left) == encode_key(right))
-    assert hash(slot_of(left)) == hash(slot_of_code(encode_key(left)))
-    assert slot_of(left) == slot_of_code(encode_key(left))
-    assert code_of(slot_of(left)) == encode_key(left)
+def test_hashable_keys_are_equal_exactly_when_bytes_are(left: Any, right: Any) -> None:
+    assert (hashable_of(left) == hashable_of(right)) == (encode_key(left) == encode_key(right))
+    assert hash(hashable_of(left)) == hash(hashable_of_code(encode_key(left)))
+    assert hashable_of(left) == hashable_of_code(encode_key(left))
+    assert code_of(hashable_of(left)) == encode_key(left)
 
 
 class Colour(enum.Enum):
@@ -208,7 +208,7 @@ class Picky(str):
 )
 def test_equal_keys_share_bytes(group: list[Any]) -> None:
     assert len({encode_key(key) for key in group}) == 1
-    assert len({slot_of(key) for key in group}) == 1
+    assert len({hashable_of(key) for key in group}) == 1
 
 
 def test_unequal_keys_differ() -> None:

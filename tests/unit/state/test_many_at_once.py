@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from penstock.common import Types
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.errors import KeyEncodingError
-from penstock.state.groups import key_group, key_groups
+from penstock.keys.codec import encode_key, encode_keys
+from penstock.keys.groups import key_group, key_groups
 from penstock.state.keyed import KeyedStateBackend
-from penstock.state.keys import encode_key, encode_keys
 from penstock.state.lmdb_store import LmdbStore
 from penstock.state.memory_store import MemoryStore
 from penstock.state.tracked_store import TrackedStore

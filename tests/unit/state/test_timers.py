@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import StateError
+from penstock.keys.codec import decode_key, encode_key
+from penstock.keys.groups import key_group
 from penstock.state import timers as timers_module
-from penstock.state.groups import key_group
 from penstock.state.keyed import KeyedStateBackend
-from penstock.state.keys import decode_key, encode_key
 from penstock.state.memory_store import MemoryStore
 from penstock.state.timers import EVENT, PROCESSING, InternalTimers
 from penstock.state.tracked_store import TrackedStore

@@ -12,6 +12,7 @@ import pytest
 from pyarrow import fs
 
 from penstock.checkpoint import CheckpointDirectory, Seal
+from penstock.engine.spark.log_repair import SparkLogs
 from penstock.runtime.report import SubtaskEntry
 from penstock.state.versions import EMPTY, StateVersion, SubtaskState
 from tests.unit.state import large_state
@@ -61,7 +62,7 @@ def size_of(folder: Path) -> int:
 def test_constant_state_stops_growing_on_disk(tmp_path: Path) -> None:
     directory = CheckpointDirectory(str(tmp_path / "directory"))
     directory.adopt("job", {"vertices": []})
-    directory.take_over()
+    directory.take_over(SparkLogs())
     noise, state_version = random.Random(1), EMPTY
     checkpoint_sizes, local_sizes = [], []
     for version in range(60):

@@ -18,12 +18,10 @@ from penstock.datastream.state import (
     ValueStateDescriptor,
 )
 from penstock.datastream.window import TimeWindow
-from penstock.datastream.window.serializers import CountWindowSerializer, TimeWindowSerializer
-from penstock.datastream.window.windows import CountWindow
 from penstock.errors import StateError
-from penstock.state.groups import key_group
+from penstock.keys.codec import encode_key
+from penstock.keys.groups import key_group
 from penstock.state.keyed import KeyedStateBackend
-from penstock.state.keys import encode_key
 from penstock.state.memory_store import MemoryStore
 from penstock.state.portable import PortableRow, exported_rows
 from penstock.state.timers import EVENT, PROCESSING, InternalTimers
@@ -32,6 +30,8 @@ from penstock.state_processor.columns import DOMAINS, StateColumns
 from penstock.state_processor.entries import EntryReader
 from penstock.state_processor.slices import Slice
 from penstock.state_processor.survey import survey_slice
+from penstock.vocabulary.window.serializers import CountWindowSerializer, TimeWindowSerializer
+from penstock.vocabulary.window.windows import CountWindow
 
 MAX_PARALLELISM = 16
 Fill = Callable[[KeyedStateBackend], None]

@@ -11,8 +11,8 @@ import pytest
 
 from penstock.common import Configuration, JobStatus, RestartStrategies, WatermarkStrategy
 from penstock.common.watermark_strategy import Watermark
-from penstock.connectors.data_generator import DataGenerator
 from penstock.connectors.function_sink import TwoPhaseCommitSink
+from penstock.connectors.generated.numbered import DataGenerator
 from penstock.datastream import (
     KeyedProcessFunction,
     MapFunction,
@@ -24,6 +24,8 @@ from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.data_stream import DataStream
 from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from penstock.datastream.state import ValueStateDescriptor
+from penstock.engine.in_process.client import InProcessJobClient
+from penstock.engine.in_process.job import StalledJob
 from penstock.errors import ConfigurationError, GraphError, JobCancelledError, JobFailedError, SinkError
 from penstock.testing import (
     CollectSink,
@@ -32,7 +34,7 @@ from penstock.testing import (
     ManualClock,
     ScriptedSource,
 )
-from penstock.testing.in_process import InProcessJobClient, StalledJob
+from penstock.testing.crashes import trace_of
 
 
 class Count(KeyedProcessFunction):
@@ -311,7 +313,7 @@ def test_a_batch_that_crashed_is_run_again_with_the_same_positions(seed: int) ->
     environment.set_parallelism(1).from_collection(range(30)).add_sink(CollectSink())
     client = started(environment)
     client.run_batch()
-    begun = [line.split(" ", 1)[1].removesuffix(" crash") for line in client.job.trace if " begin " in line]
+    begun = [line.split(" ", 1)[1].removesuffix(" crash") for line in trace_of(client.job) if " begin " in line]
     assert client.job.crashes == 1
     assert len(begun) == 2 and begun[0] == begun[1]
 

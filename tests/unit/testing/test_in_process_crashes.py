@@ -11,12 +11,14 @@ import pytest
 
 from penstock.common import WatermarkStrategy
 from penstock.common.watermark_strategy import Watermark
-from penstock.connectors.rolling import DefaultRollingPolicy, OnCheckpointRollingPolicy, RollingPolicy
+from penstock.connectors.files.rolling import DefaultRollingPolicy, OnCheckpointRollingPolicy, RollingPolicy
 from penstock.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.state import ListStateDescriptor
+from penstock.engine.in_process.client import InProcessJobClient
+from penstock.engine.in_process.job import InProcessJob
 from penstock.testing import CollectSink, Cut, Element, ScriptedSource
-from penstock.testing.in_process import InProcessJob, InProcessJobClient
+from penstock.testing.crashes import trace_of
 
 STEP_KINDS = {"plan", "begin", "source", "inside source", "operator", "inside operator", "seal", "publish", "go on"}
 POLICIES: dict[str, RollingPolicy] = {
@@ -70,7 +72,7 @@ def test_a_crash_at_any_step_changes_nothing(tmp_path: Path, policy: str) -> Non
     crashed: Counter[str] = Counter()
     for step in range(1, calm.steps + 1):
         job, lines, collected = run(tmp_path / str(step), POLICIES[policy], step)
-        assert (lines, collected) == (EXPECTED, EXPECTED), f"after a crash at step {job.trace[step - 1]}"
+        assert (lines, collected) == (EXPECTED, EXPECTED), f"after a crash at step {trace_of(job)[step - 1]}"
         assert job.crashes == 1
         crashed += job.crashed
     assert set(crashed) == STEP_KINDS
@@ -89,4 +91,4 @@ def test_a_crash_at_two_steps_in_a_row_changes_nothing(tmp_path: Path) -> None:
 def test_a_crash_after_the_last_step_never_comes(tmp_path: Path) -> None:
     calm, *_ = run(tmp_path / "calm", POLICIES["a file for each batch"])
     late, *_ = run(tmp_path / "late", POLICIES["a file for each batch"], calm.steps + 1)
-    assert (late.crashes, late.trace) == (0, calm.trace)
+    assert (late.crashes, trace_of(late)) == (0, trace_of(calm))

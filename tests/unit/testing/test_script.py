@@ -13,6 +13,7 @@ from penstock.common.constants import MIN_WATERMARK
 from penstock.common.watermark_strategy import Watermark
 from penstock.connectors.source import StatusSignal, WatermarkSignal
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from penstock.engine.in_process.client import InProcessJobClient
 from penstock.errors import JobFailedError
 from penstock.testing import (
     Clock,
@@ -26,7 +27,6 @@ from penstock.testing import (
     ScriptedFailure,
     ScriptedSource,
 )
-from penstock.testing.in_process import InProcessJobClient
 
 
 class Watch(KeyedProcessFunction):

@@ -12,12 +12,12 @@ import pytest
 from penstock.common import Configuration
 from penstock.common.time import Duration
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.connectors.collection import CollectionSource
+from penstock.connectors.generated.collection import CollectionSource
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.output_tag import OutputTag
+from penstock.engine.in_process.client import InProcessJobClient
 from penstock.errors import CheckpointError, GraphError
 from penstock.testing import CollectSink, Cut, Element, ManualClock, ScriptedPartitions
-from penstock.testing.in_process import InProcessJobClient
 from penstock.testing.script import Script
 
 SLOW = WatermarkStrategy.for_monotonous_timestamps()

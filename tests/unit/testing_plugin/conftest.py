@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
-import penstock.testing.harness
-import penstock.testing.in_process  # noqa: F401
+import penstock.engine.in_process.submission
+import penstock.testing.crashes
+import penstock.testing.harness  # noqa: F401

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-import penstock.engine.spark.session
+import penstock.engine.spark.startup.session
 import penstock.java
 from penstock.errors import ConfigurationError
 from penstock.graph import JobSettings
@@ -58,7 +58,7 @@ class StandInSpark:
 
 def use_spark(monkeypatch: pytest.MonkeyPatch, spark: StandInSpark) -> None:
     monkeypatch.setattr(penstock.java, "java_home", lambda: "somewhere")
-    monkeypatch.setattr(penstock.engine.spark.session, "get_session", spark.get_session)
+    monkeypatch.setattr(penstock.engine.spark.startup.session, "get_session", spark.get_session)
 
 
 SPARK_TESTS = """

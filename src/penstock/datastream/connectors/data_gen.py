@@ -1,27 +1,29 @@
-"""Java's names for the data generator; the source itself is `penstock.connectors.data_generator`."""
+"""Java's names for the data generator; the source itself is `penstock.connectors.generated.numbered`."""
 
 from __future__ import annotations
 
+import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, overload
 
 from penstock.common.column_block import FORMS
 from penstock.common.type_inference import from_hint
+from penstock.common.type_variables import T_co
 from penstock.common.typeinfo import TypeInformation
-from penstock.connectors.column_generator import ColumnGenerator
-from penstock.connectors.data_generator import DataGenerator
+from penstock.connectors.generated.columns import ColumnGenerator
+from penstock.connectors.generated.numbered import DataGenerator
 from penstock.errors import ConfigurationError
 
 __all__ = ["DataGeneratorSource", "GeneratorFunction", "RateLimiterStrategy"]
 
 
-class GeneratorFunction(ABC):
+class GeneratorFunction(ABC, Generic[T_co]):
     """A function of the record's number, as a class."""
 
     @abstractmethod
-    def map(self, value: int) -> Any:
+    def map(self, value: int) -> T_co:
         """Make record number `value`; must depend on nothing else, because a batch may be made again."""
 
 
@@ -42,15 +44,33 @@ class RateLimiterStrategy:
         return RateLimiterStrategy()
 
 
-class DataGeneratorSource(DataGenerator):
+class DataGeneratorSource(DataGenerator[T_co]):
     """Records made by a function of their number: exactly-once, because record n is the same whenever it is made.
 
     A function of two arguments is also given a `random.Random` that depends only on `seed` and the number.
     """
 
+    @overload
     def __init__(
         self,
-        generator_function: GeneratorFunction | Callable[..., Any],
+        generator_function: GeneratorFunction[T_co] | Callable[[int], T_co],
+        count: int | None = None,
+        rate_limiter_strategy: RateLimiterStrategy | None = None,
+        seed: int = 0,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        generator_function: Callable[[int, random.Random], T_co],
+        count: int | None = None,
+        rate_limiter_strategy: RateLimiterStrategy | None = None,
+        seed: int = 0,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        generator_function: GeneratorFunction[T_co] | Callable[[int], T_co] | Callable[[int, random.Random], T_co],
         count: int | None = None,
         rate_limiter_strategy: RateLimiterStrategy | None = None,
         seed: int = 0,

@@ -7,20 +7,22 @@ import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Generic, Self, TypedDict, Unpack
 
 from penstock.common.serialization import Encoder
 from penstock.common.time import Duration
-from penstock.connectors import file_sink, file_source
-from penstock.connectors.avro_files import plain_schema
-from penstock.connectors.bucketing import BucketAssigner
-from penstock.connectors.compaction import Compaction, FileCompactor, FileCompactStrategy
-from penstock.connectors.file_formats import CsvFormat, FileFormat, JsonFormat, TextFormat, line_of
-from penstock.connectors.file_source import FileReading
+from penstock.common.type_variables import A, T_co
+from penstock.connectors.files import sink as file_sink
+from penstock.connectors.files import source as file_source
+from penstock.connectors.files.avro_files import plain_schema
+from penstock.connectors.files.bucketing import BucketAssigner
+from penstock.connectors.files.compaction import Compaction, FileCompactor, FileCompactStrategy
+from penstock.connectors.files.rolling import DefaultRollingPolicy, OnCheckpointRollingPolicy, RollingPolicy
+from penstock.connectors.files.source import FileReading
 from penstock.connectors.frame_source import RowFormat
-from penstock.connectors.parquet_format import ParquetFormat
-from penstock.connectors.rolling import DefaultRollingPolicy, OnCheckpointRollingPolicy, RollingPolicy
 from penstock.errors import ConfigurationError
+from penstock.formats.file_formats import CsvFormat, FileFormat, JsonFormat, TextFormat, line_of
+from penstock.formats.parquet_format import ParquetFormat
 
 __all__ = [
     "BucketAssigner",
@@ -41,45 +43,45 @@ PathLike = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class StreamFormat:
+class StreamFormat(Generic[T_co]):
     """A format that is read record by record."""
 
     reading: FileReading
     row_format: RowFormat = "row"
 
     @staticmethod
-    def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
+    def text_line_format(charset_name: str = "UTF-8") -> StreamFormat[str]:
         """Each line is a record, a str without its line end."""
         return StreamFormat(FileReading("text", {"encoding": charset_name}), "value")
 
 
 @dataclass(frozen=True)
-class BulkFormat:
+class BulkFormat(Generic[T_co]):
     """A format that is read in column batches."""
 
     reading: FileReading
     row_format: RowFormat = "row"
 
 
-class FileSourceBuilder:
+class FileSourceBuilder(Generic[T_co]):
     """Collects the settings of a file source."""
 
-    def __init__(self, source_format: StreamFormat | BulkFormat, paths: list[str]) -> None:
+    def __init__(self, source_format: StreamFormat[T_co] | BulkFormat[T_co], paths: list[str]) -> None:
         self._format = source_format
         self._paths = paths
         self._discovery_ms: int | None = None
 
-    def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
+    def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder[T_co]:
         """Watch the paths for new files; the source does not end."""
         self._discovery_ms = _interval_ms("FileSourceBuilder.monitor_continuously", discovery_interval)
         return self
 
-    def process_static_file_set(self) -> FileSourceBuilder:
+    def process_static_file_set(self) -> FileSourceBuilder[T_co]:
         """Read what is there when the job starts, then end (the default)."""
         self._discovery_ms = None
         return self
 
-    def build(self) -> FileSource:
+    def build(self) -> FileSource[T_co]:
         """Make the source."""
         return FileSource(
             list(self._paths), self._format.reading, discovery_ms=self._discovery_ms, row_format=self._format.row_format
@@ -96,21 +98,21 @@ class FileReadingSettings(TypedDict, total=False):
     row_format: RowFormat | None
 
 
-class FileSource(file_source.FileSource):
+class FileSource(file_source.FileSource[T_co]):
     """Files as a source: exactly-once; bounded unless `monitor_continuously` or `monitor_interval` is used."""
 
     @staticmethod
-    def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
+    def for_record_stream_format(stream_format: StreamFormat[A], *paths: str) -> FileSourceBuilder[A]:
         """Read files record by record."""
         return FileSourceBuilder(stream_format, list(paths))
 
     @staticmethod
-    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+    def for_bulk_file_format(bulk_format: BulkFormat[A], *paths: str) -> FileSourceBuilder[A]:
         """Read files in column batches."""
         return FileSourceBuilder(bulk_format, list(paths))
 
     @classmethod
-    def text(cls, path: PathLike, **settings: Unpack[FileReadingSettings]) -> FileSource:
+    def text(cls, path: PathLike, **settings: Unpack[FileReadingSettings]) -> FileSource[str]:
         """Read lines of text, each a str."""
         return cls._of("text", path, FileReading("text"), settings)
 
@@ -122,7 +124,7 @@ class FileSource(file_source.FileSource):
         header: bool = False,
         delimiter: str = ",",
         **settings: Unpack[FileReadingSettings],
-    ) -> FileSource:
+    ) -> FileSource[Any]:
         """Read CSV as rows; without a schema the columns are inferred when the job starts.
 
         A quote within quotes is written twice, as `FileSink.csv` writes it; `CsvReaderFormat` reads other layouts.
@@ -135,27 +137,27 @@ class FileSource(file_source.FileSource):
         return cls._of("csv", path, FileReading("csv", options, schema), settings)
 
     @classmethod
-    def json(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource:
+    def json(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource[Any]:
         """Read JSON lines as rows; without a schema the columns are inferred when the job starts."""
         return cls._of("json", path, FileReading("json", {}, schema), settings)
 
     @classmethod
-    def parquet(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource:
+    def parquet(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource[Any]:
         """Read Parquet as rows."""
         return cls._of("parquet", path, FileReading("parquet", {}, schema), settings)
 
     @classmethod
-    def orc(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource:
+    def orc(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource[Any]:
         """Read ORC as rows."""
         return cls._of("orc", path, FileReading("orc", {}, schema), settings)
 
     @classmethod
-    def avro(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource:
+    def avro(cls, path: PathLike, schema: Any = None, **settings: Unpack[FileReadingSettings]) -> FileSource[Any]:
         """Read Avro container files as rows; `schema` (JSON text or AvroSchema) chooses and evolves the fields."""
         return cls._of("avro", path, FileReading("avro", {}, plain_schema("FileSource.avro", schema)), settings)
 
     @classmethod
-    def _of(cls, form: str, path: PathLike, reading: FileReading, settings: FileReadingSettings) -> FileSource:
+    def _of(cls, form: str, path: PathLike, reading: FileReading, settings: FileReadingSettings) -> FileSource[Any]:
         _check_settings(
             f"FileSource.{form}", dict(settings), [*_SETTING_TYPES, *inspect.signature(getattr(cls, form)).parameters]
         )

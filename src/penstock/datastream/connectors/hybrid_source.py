@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any, Generic
+
+from penstock.common.type_variables import A, T_co
 from penstock.connectors import hybrid_source
 from penstock.connectors.source import Source
 from penstock.errors import ConfigurationError
@@ -9,22 +12,23 @@ from penstock.errors import ConfigurationError
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 
 
-class HybridSource(hybrid_source.HybridSource):
+class HybridSource(hybrid_source.HybridSource[T_co]):
     """Reads bounded sources and then the last one, which may go on for ever."""
 
     @staticmethod
-    def builder(first_source: Source) -> HybridSourceBuilder:
+    def builder(first_source: Source[A]) -> HybridSourceBuilder[A]:
         """Start with the source that is read first."""
-        return HybridSourceBuilder().add_source(first_source)
+        builder: HybridSourceBuilder[A] = HybridSourceBuilder()
+        return builder.add_source(first_source)
 
 
-class HybridSourceBuilder:
+class HybridSourceBuilder(Generic[T_co]):
     """Collects sources in the order they are read."""
 
     def __init__(self) -> None:
-        self._sources: list[Source] = []
+        self._sources: list[Source[Any]] = []
 
-    def add_source(self, source: Source) -> HybridSourceBuilder:
+    def add_source(self, source: Source[T_co]) -> HybridSourceBuilder[T_co]:
         """Read another source when the one before has ended."""
         if not isinstance(source, Source):
             hint = "; call .build() on it first" if callable(getattr(source, "build", None)) else ""
@@ -32,6 +36,6 @@ class HybridSourceBuilder:
         self._sources.append(source)
         return self
 
-    def build(self) -> HybridSource:
+    def build(self) -> HybridSource[T_co]:
         """Make the source; all but the last must be bounded."""
         return HybridSource(self._sources)

@@ -7,10 +7,10 @@ from typing import Any
 
 from penstock.common.composite_types import RowTypeInfo
 from penstock.common.typeinfo import TypeInformation
-from penstock.connectors import jdbc_sink
-from penstock.connectors.jdbc_databases import database_of
-from penstock.connectors.jdbc_sink import Execution
-from penstock.connectors.jdbc_sql import upsert
+from penstock.connectors.jdbc import sink as jdbc_sink
+from penstock.connectors.jdbc.databases import database_of
+from penstock.connectors.jdbc.sink import Execution
+from penstock.connectors.jdbc.sql import upsert
 from penstock.connectors.sink import DeliveryGuarantee
 from penstock.datastream.connectors.jdbc_source import JdbcSource
 from penstock.errors import ConfigurationError

@@ -6,9 +6,9 @@ from typing import Any
 
 from penstock.common.time import Duration
 from penstock.common.typeinfo import TypeInformation
-from penstock.connectors import jdbc_source
-from penstock.connectors.jdbc_databases import database_of
-from penstock.connectors.jdbc_source import Growth
+from penstock.connectors.jdbc import source as jdbc_source
+from penstock.connectors.jdbc.databases import database_of
+from penstock.connectors.jdbc.source import Growth
 from penstock.errors import ConfigurationError
 
 __all__ = ["JdbcSource"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.connectors.kafka_decoding import KafkaRecord, KafkaRecordDeserializationSchema
+from penstock.connectors.kafka.decoding import KafkaRecord, KafkaRecordDeserializationSchema
 from penstock.connectors.sink import DeliveryGuarantee
 from penstock.datastream.connectors.kafka_sink import (
     KafkaPartitioner,

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.common.serialization import SerializationSchema
-from penstock.connectors import kafka_records, kafka_sink
-from penstock.connectors.kafka_producing import producer_settings
-from penstock.connectors.kafka_records import KafkaPartitioner, KafkaProducerRecord, KafkaTopicSelector
+from penstock.connectors.kafka import records as kafka_records
+from penstock.connectors.kafka import sink as kafka_sink
+from penstock.connectors.kafka.producing import producer_settings
+from penstock.connectors.kafka.records import KafkaPartitioner, KafkaProducerRecord, KafkaTopicSelector
 from penstock.connectors.sink import DeliveryGuarantee
 from penstock.errors import ConfigurationError
 
@@ -107,7 +108,7 @@ class KafkaRecordSerializationSchemaBuilder:
 
 
 class KafkaSink(kafka_sink.KafkaSink):
-    """Writes records to Kafka; see `penstock.connectors.kafka_sink`."""
+    """Writes records to Kafka; see `penstock.connectors.kafka.sink`."""
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:

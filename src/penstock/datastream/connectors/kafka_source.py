@@ -6,16 +6,17 @@ import enum
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal
 
 from penstock.common.serialization import DeserializationSchema
-from penstock.connectors.kafka_client import CLIENT_ID_PREFIX, DISCOVERY_INTERVAL, TIMEOUT, KafkaAccess, partition_name
-from penstock.connectors.kafka_decoding import BadRecords, KafkaRecordDeserializationSchema
-from penstock.connectors.kafka_enumerator import Subscription
-from penstock.connectors.kafka_offsets import OffsetChoice, Reset
-from penstock.connectors.kafka_partitions import KafkaPartitions, KafkaReading
-from penstock.datastream.output_tag import OutputTag
+from penstock.common.type_variables import A, T_co
+from penstock.connectors.kafka.client import CLIENT_ID_PREFIX, DISCOVERY_INTERVAL, TIMEOUT, KafkaAccess, partition_name
+from penstock.connectors.kafka.decoding import BadRecords, KafkaRecordDeserializationSchema
+from penstock.connectors.kafka.enumerator import Subscription
+from penstock.connectors.kafka.offsets import OffsetChoice, Reset
+from penstock.connectors.kafka.partitions import KafkaPartitions, KafkaReading
 from penstock.errors import ConfigurationError
+from penstock.vocabulary.output_tag import OutputTag
 
 __all__ = [
     "KafkaOffsetResetStrategy",
@@ -98,16 +99,16 @@ class KafkaOffsetsInitializer:
         return KafkaOffsetsInitializer(OffsetChoice("offsets", _reset("offsets", offset_reset_strategy), offsets=given))
 
 
-class KafkaSource(KafkaPartitions):
+class KafkaSource(KafkaPartitions[T_co]):
     """Reads Kafka topics, each partition with a watermark of its own."""
 
     @staticmethod
-    def builder() -> KafkaSourceBuilder:
+    def builder() -> KafkaSourceBuilder[Any]:
         """Start with no settings."""
         return KafkaSourceBuilder()
 
 
-class KafkaSourceBuilder:
+class KafkaSourceBuilder(Generic[T_co]):
     """Collects the settings of a Kafka source."""
 
     def __init__(self) -> None:
@@ -119,21 +120,21 @@ class KafkaSourceBuilder:
         self._schema: KafkaRecordDeserializationSchema | None = None
         self._bad = BadRecords()
 
-    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
+    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder[T_co]:
         """Set the brokers to ask first: host:port, several with commas."""
         return self.set_property(_SERVERS, bootstrap_servers)
 
-    def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
+    def set_group_id(self, group_id: str) -> KafkaSourceBuilder[T_co]:
         """Set the consumer group whose offsets are committed after each checkpoint."""
         return self.set_property(_GROUP_ID, group_id)
 
-    def set_topics(self, *topics: str) -> KafkaSourceBuilder:
+    def set_topics(self, *topics: str) -> KafkaSourceBuilder[T_co]:
         """Read these topics."""
         if not topics or not all(isinstance(topic, str) and topic for topic in topics):
             raise ConfigurationError(f"set_topics: expected names of topics, got {topics!r}")
         return self._subscribe("set_topics", Subscription(topics=tuple(dict.fromkeys(topics))))
 
-    def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
+    def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder[T_co]:
         """Read all topics whose whole name matches a regular expression, also those that come later."""
         try:
             re.compile(topic_pattern)
@@ -143,31 +144,31 @@ class KafkaSourceBuilder:
             ) from None
         return self._subscribe("set_topic_pattern", Subscription(pattern=topic_pattern))
 
-    def set_partitions(self, partitions: Iterable[KafkaTopicPartition]) -> KafkaSourceBuilder:
+    def set_partitions(self, partitions: Iterable[KafkaTopicPartition]) -> KafkaSourceBuilder[T_co]:
         """Read single partitions."""
         names = sorted({_name("set_partitions", each) for each in partitions})
         if not names:
             raise ConfigurationError("set_partitions: give at least one KafkaTopicPartition")
         return self._subscribe("set_partitions", Subscription(partitions=tuple(names)))
 
-    def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+    def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T_co]:
         """Set where to begin when the job first starts; earliest unless told. Later starts go on where they were."""
         self._starting = _initializer("set_starting_offsets", starting_offsets_initializer)
         return self
 
-    def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+    def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T_co]:
         """Stop at offsets, but count as a source without end, so that the job runs in streaming mode."""
         self._stopping = _initializer("set_unbounded", stopping_offsets_initializer)
         self._is_bounded = False
         return self
 
-    def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+    def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T_co]:
         """Stop at offsets, which are decided when the job first starts."""
         self._stopping = _initializer("set_bounded", stopping_offsets_initializer)
         self._is_bounded = True
         return self
 
-    def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> KafkaSourceBuilder:
+    def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema[A]) -> KafkaSourceBuilder[A]:
         """Turn the values of records into the job's values; keys and headers are not looked at."""
         if not isinstance(deserialization_schema, DeserializationSchema):
             raise ConfigurationError(
@@ -175,16 +176,16 @@ class KafkaSourceBuilder:
             )
         return self.set_deserializer(KafkaRecordDeserializationSchema.value_only(deserialization_schema))
 
-    def set_deserializer(self, record_deserializer: KafkaRecordDeserializationSchema) -> KafkaSourceBuilder:
+    def set_deserializer(self, record_deserializer: KafkaRecordDeserializationSchema[A]) -> KafkaSourceBuilder[A]:
         """Turn whole records into the job's values."""
         if not isinstance(record_deserializer, KafkaRecordDeserializationSchema):
             raise ConfigurationError(
                 f"set_deserializer: expected a KafkaRecordDeserializationSchema, got {record_deserializer!r}"
             )
         self._schema = record_deserializer
-        return self
+        return self  # type: ignore[return-value]  # from now on a builder of other sources
 
-    def set_bad_records(self, what: Literal["fail", "skip"] | OutputTag) -> KafkaSourceBuilder:
+    def set_bad_records(self, what: Literal["fail", "skip"] | OutputTag) -> KafkaSourceBuilder[T_co]:
         """Say what becomes of records whose deserializer raises: "fail", "skip" (counted), or a side output.
 
         The side output gets pairs of the error as text and the `KafkaRecord`.
@@ -197,11 +198,11 @@ class KafkaSourceBuilder:
             raise ConfigurationError(f"set_bad_records: expected 'fail', 'skip' or an OutputTag, got {what!r}")
         return self
 
-    def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
+    def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder[T_co]:
         """Set how the clients' names begin, which brokers show in logs and quotas."""
         return self.set_property(CLIENT_ID_PREFIX, prefix)
 
-    def set_property(self, key: str, value: str) -> KafkaSourceBuilder:
+    def set_property(self, key: str, value: str) -> KafkaSourceBuilder[T_co]:
         """Set a property of Kafka's consumer, by its Java name or librdkafka's."""
         if not isinstance(key, str) or not key:
             raise ConfigurationError(f"set_property: the key is a text, got {key!r}")
@@ -210,13 +211,13 @@ class KafkaSourceBuilder:
         self._properties[key] = str(value).lower() if isinstance(value, bool) else str(value)
         return self
 
-    def set_properties(self, props: Mapping[str, str]) -> KafkaSourceBuilder:
+    def set_properties(self, props: Mapping[str, str]) -> KafkaSourceBuilder[T_co]:
         """Set several properties."""
         for key, value in props.items():
             self.set_property(key, value)
         return self
 
-    def build(self) -> KafkaSource:
+    def build(self) -> KafkaSource[T_co]:
         """Make the source; what cannot work is refused here, what only Kafka knows when the job starts."""
         properties = dict(self._properties)
         servers = properties.pop(_SERVERS, None)
@@ -237,7 +238,7 @@ class KafkaSourceBuilder:
             )
         )
 
-    def _subscribe(self, method: str, subscription: Subscription) -> KafkaSourceBuilder:
+    def _subscribe(self, method: str, subscription: Subscription) -> KafkaSourceBuilder[T_co]:
         if self._subscription is not None:
             raise ConfigurationError(f"{method}: the source has topics already; call one of the three methods once")
         self._subscription = subscription

@@ -1,8 +1,8 @@
-"""PyFlink's name and path for the number sequence; the source itself is `penstock.connectors.sequence`."""
+"""PyFlink's name and path for the number sequence; the source itself is `penstock.connectors.generated.sequence`."""
 
 from __future__ import annotations
 
-from penstock.connectors.sequence import NumberSequence
+from penstock.connectors.generated.sequence import NumberSequence
 
 __all__ = ["NumberSequenceSource"]
 

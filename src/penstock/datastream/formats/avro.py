@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from penstock.common.avro_type import AvroSchema, GenericRecordAvroTypeInfo
-from penstock.connectors.avro_format import AvroFormat
 from penstock.datastream.formats.avro_input import AvroInputFormat
-from penstock.datastream.formats.avro_reading import AvroRowDeserializationSchema
-from penstock.datastream.formats.avro_writing import AvroRowSerializationSchema
 from penstock.errors import ConfigurationError
+from penstock.formats.avro_format import AvroFormat
+from penstock.formats.avro_reading import AvroRowDeserializationSchema
+from penstock.formats.avro_writing import AvroRowSerializationSchema
 
 __all__ = [
     "AvroBulkWriters",

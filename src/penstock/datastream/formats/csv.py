@@ -1,4 +1,4 @@
-"""PyFlink's names for CSV files: what `FileSource` reads and `FileSink` writes; owns no encoding."""
+"""PyFlink's names for CSV files: what `FileSource` reads and `FileSink` writes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.common.typeinfo import Types
-from penstock.connectors.file_formats import CsvFormat
-from penstock.connectors.file_source import FileReading
+from penstock.common.types import Row
+from penstock.connectors.files.source import FileReading
 from penstock.datastream.connectors.file_system import StreamFormat
-from penstock.datastream.formats.csv_reading import CsvRowDeserializationSchema
-from penstock.datastream.formats.csv_writing import CsvRowSerializationSchema
 from penstock.errors import ConfigurationError
+from penstock.formats.csv_reading import CsvRowDeserializationSchema
+from penstock.formats.csv_writing import CsvRowSerializationSchema
+from penstock.formats.file_formats import CsvFormat
 
 __all__ = [
     "CsvBulkWriters",
@@ -190,7 +191,7 @@ class CsvSchemaBuilder:
         return self
 
 
-class CsvReaderFormat(StreamFormat):
+class CsvReaderFormat(StreamFormat[Row]):
     """CSV files read as rows."""
 
     @staticmethod

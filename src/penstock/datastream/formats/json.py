@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.datastream.formats.json_reading import JsonRowDeserializationSchema
-from penstock.datastream.formats.json_writing import JsonRowSerializationSchema
+from penstock.formats.json_reading import JsonRowDeserializationSchema
+from penstock.formats.json_writing import JsonRowSerializationSchema
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]

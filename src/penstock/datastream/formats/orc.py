@@ -1,12 +1,12 @@
-"""PyFlink's names for ORC files: what `FileSink` writes; owns no encoding."""
+"""PyFlink's names for ORC files: what `FileSink` writes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from penstock.common.configuration import Configuration
-from penstock.connectors.orc_format import OrcFormat
 from penstock.errors import ConfigurationError
+from penstock.formats.orc_format import OrcFormat
 
 __all__ = ["OrcBulkWriters"]
 

@@ -1,16 +1,15 @@
-"""PyFlink's names for Parquet files: what `FileSource` reads and `FileSink` writes; owns no encoding."""
+"""PyFlink's names for Parquet files: what `FileSource` reads and `FileSink` writes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from penstock.common.avro_type import AvroSchema
-from penstock.connectors.avro_columns import AvroColumns
-from penstock.connectors.file_source import FileReading
-from penstock.connectors.parquet_format import ParquetFormat
+from penstock.connectors.files.source import FileReading
 from penstock.datastream.connectors.file_system import BulkFormat, StreamFormat
-from penstock.datastream.formats.avro_columns import AvroRecords
 from penstock.errors import ConfigurationError
+from penstock.formats.avro_columns import AvroColumns, AvroRecords
+from penstock.formats.parquet_format import ParquetFormat
 
 __all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 

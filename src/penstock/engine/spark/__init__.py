@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from penstock.engine.spark.job import SparkJobClient, submit
+from penstock.engine.spark.engine import submit
 
-__all__ = ["SparkJobClient", "submit"]
+__all__ = ["submit"]

@@ -14,10 +14,10 @@ from dataclasses import asdict, replace
 
 import cloudpickle
 
-from penstock.common.disk_space import told_if_full
-from penstock.engine.spark.surroundings import Surroundings
-from penstock.runtime.intake import SourceList, Wish
+from penstock.engine.spark.program_imports import ProgramImports
+from penstock.job.intake import IntakeRequest, SourceList
 from penstock.scratch import make_scratch, open_private, remove_scratch
+from penstock.storage.disk_space import told_if_full
 
 CLOCK = "clock"
 """Name of the file that stands for the clock, where a scripted source sets it."""
@@ -29,13 +29,13 @@ class Control:
 
     def __init__(self, sources: SourceList) -> None:
         self.directory = make_scratch("control")
-        self._state = Wish()
+        self._state = IntakeRequest()
         self.clock_file = os.path.join(self.directory, CLOCK) if sources.scripts_clock() else None
         if self.clock_file is not None:
             write_clock(self.clock_file, 0)
         with open(os.path.join(self.directory, "sources"), "wb", opener=open_private) as stream:
             # Two layers: what the program's own modules and classes need comes before what is made of them.
-            cloudpickle.dump((Surroundings.of_this_process(), cloudpickle.dumps(sources)), stream)
+            cloudpickle.dump((ProgramImports.of_this_process(), cloudpickle.dumps(sources)), stream)
         self._write()
 
     def write_plan(self, plan: bytes) -> None:
@@ -45,7 +45,7 @@ class Control:
             stream.write(plan)
 
     @property
-    def state(self) -> Wish:
+    def state(self) -> IntakeRequest:
         """What was last said."""
         return self._state
 
@@ -108,16 +108,16 @@ class ControlReader:
         clock_file = os.path.join(directory, CLOCK)
         self._clock_file = clock_file if os.path.exists(clock_file) else None
         self._seen: tuple[int, int] | None = None
-        self._state = Wish()
+        self._state = IntakeRequest()
 
-    def state(self) -> Wish:
+    def state(self) -> IntakeRequest:
         """What the driver wants now."""
         status = os.stat(self._path)
         stamp = (status.st_mtime_ns, status.st_ino)
         if stamp != self._seen:
             with open(self._path) as stream:
                 found = json.load(stream)
-            self._state = Wish(found["is_draining"], tuple(found["ended"]), found["due_ms"], found["limit"])
+            self._state = IntakeRequest(found["is_draining"], tuple(found["ended"]), found["due_ms"], found["limit"])
             self._seen = stamp
         return self._state
 

@@ -13,15 +13,21 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from penstock.common.disk_space import is_full_disk, space_text
-from penstock.engine.spark.failures import error_text
-from penstock.engine.spark.java_process import exit_text, java_pid, lost_spark
+from penstock.engine.spark.startup.java_process import exit_text, java_pid, lost_spark
 from penstock.engine.spark.worker_deaths import codes_of_deaths
 from penstock.errors import PenstockError, StorageFullError, WorkerDiedError
 from penstock.graph.plan import JobPlan, Vertex
+from penstock.job.failures import error_text
 from penstock.runtime.failure import OperatorFailure
+from penstock.storage.disk_space import is_full_disk, space_text
 
-_DEAD_WORKER = re.compile(r"Python worker exited unexpectedly|Python worker failed to connect back")
+_DEAD_WORKER = re.compile(r"Python worker exited unexpectedly")
+_SILENT_WORKER = re.compile(r"Python worker (failed )?to connect back")
+_SILENT = (
+    "Spark started a Python process and did not hear from it for ten seconds, so it gave up. Most likely the machine "
+    "is too busy: let fewer programs run beside the job, or give it a lower parallelism. If it is not busy, see above "
+    "what the process printed: its Python may not start"
+)
 _TASK = re.compile(r"Task (\d+) in stage (\d+)\.\d+ failed (\d+) times")
 
 
@@ -38,6 +44,8 @@ def diagnosed(error: Exception, session: SparkSession, plan: JobPlan, *, checkpo
     text = error_text(error)
     if is_full_disk(error) or is_full_disk(Exception(text)):
         return _full_disk(session, checkpoint)
+    if _SILENT_WORKER.search(text):
+        return WorkerDiedError(_SILENT)
     if _DEAD_WORKER.search(text):
         return _dead_worker(text, session, plan, run_id)
     return error

@@ -1,11 +1,8 @@
-"""Sinks on the driver's side: printing, handing records to the caller, and any writer Spark has."""
+"""Sinks on the driver's side of a job on Spark: those of every job, and any writer Spark has."""
 
 from __future__ import annotations
 
-import queue
 import re
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,48 +11,30 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from penstock.connectors.ddl import schema_to_ddl
-from penstock.connectors.driver_sinks import CollectSink, ListSink, PrintSink, SparkWriterSink
-from penstock.connectors.exact_columns import Misfit, exact_array
-from penstock.connectors.file_formats import in_order
-from penstock.connectors.learned_types import learned_type
-from penstock.connectors.records import RecordShapeError, misshapen, to_columns
-from penstock.connectors.shown_values import shortened
+from penstock.connectors.driver_sinks import SparkWriterSink
 from penstock.errors import SinkError
+from penstock.formats.ddl import schema_to_ddl
+from penstock.formats.exact_columns import Misfit, exact_array
+from penstock.formats.file_formats import in_order
+from penstock.formats.learned_types import learned_type
+from penstock.formats.records import RecordShapeError, misshapen, to_columns
+from penstock.formats.shown_values import shortened
 from penstock.graph.plan import JobPlan, Vertex
+from penstock.job.driver_sinks import DriverSinks
 from penstock.runtime.columns import ColumnBlock
-from penstock.runtime.rows import ExchangeRow, decode_block, decode_values, sender_of
-
-_WAITING_BLOCKS = 64
+from penstock.runtime.rows import ExchangeRow, decode_block, decode_values
 
 
-class DriverSinks:
-    """All driver-side sinks of a job."""
+class SparkDriverSinks(DriverSinks):
+    """All driver-side sinks of a job on Spark."""
 
     def __init__(self, plan: JobPlan) -> None:
-        self._plan = plan
-        self._print: dict[int, PrintSink] = {}
-        self._collect: dict[int, CollectSink] = {}
-        self._lists: dict[int, ListSink] = {}
         self._spark: dict[int, tuple[str, SparkWriterSink]] = {}
-        for vertex in plan.driver_vertices():
-            self._place(vertex)
-        self.is_closed = threading.Event()
-        # Bounded: a caller that is slow to take its records slows the job instead of filling the driver's memory.
-        self.collected: dict[str, queue.Queue[list[Any]]] = {
-            sink.id: queue.Queue(_WAITING_BLOCKS) for sink in self._collect.values()
-        }
+        super().__init__(plan)
 
-    def _place(self, vertex: Vertex) -> None:
-        description = vertex.operators[0].operator.description
-        if isinstance(description, PrintSink):
-            self._print[vertex.id] = description
-        elif isinstance(description, CollectSink):
-            self._collect[vertex.id] = description
-        elif isinstance(description, ListSink):
-            self._lists[vertex.id] = description
-        else:
-            self._spark[vertex.id] = (vertex.name, description)
+    def place(self, vertex: Vertex) -> None:
+        """Take a sink that Spark writes."""
+        self._spark[vertex.id] = (vertex.name, vertex.operators[0].operator.description)
 
     def spark_vertices(self) -> list[int]:
         """Vertices whose records are not brought to the driver but written by Spark."""
@@ -65,36 +44,7 @@ class DriverSinks:
         """At-least-once sinks: done before the batch is final, so that nothing is lost if the driver dies."""
         for vertex, (name, sink) in self._spark.items():
             _write_with_spark(frame, vertex, name, sink, batch)
-        for row in rows:
-            if row.vertex in self._print:
-                self._print_block(self._print[row.vertex], row)
-
-    def after_seal(self, rows: list[ExchangeRow]) -> None:
-        """Exactly-once towards this program: done when the batch is final."""
-        for row in rows:
-            if row.vertex in self._lists:
-                self._lists[row.vertex].results.extend(decode_values(row.payload))
-            elif row.vertex in self._collect:
-                self._hand_over(self.collected[self._collect[row.vertex].id], decode_values(row.payload))
-
-    def _hand_over(self, waiting: queue.Queue[list[Any]], values: list[Any]) -> None:
-        while not self.is_closed.is_set():
-            try:
-                waiting.put(values, timeout=0.1)
-                return
-            except queue.Full:
-                continue
-
-    def _print_block(self, sink: PrintSink, row: ExchangeRow) -> None:
-        sender, _, subtask = sender_of(row.src)
-        is_parallel = self._plan.vertex(sender).parallelism > 1
-        prefix = f"{sink.identifier}:" if sink.identifier and is_parallel else sink.identifier
-        if is_parallel:
-            prefix += str(subtask + 1)
-        lead = f"{prefix}> " if prefix else ""
-        stream = sys.stderr if sink.to_stderr else sys.stdout
-        stream.writelines(sink.lines(decode_values(row.payload), lead))
-        stream.flush()
+        self.print_rows(rows)
 
 
 def _write_with_spark(frame: DataFrame, vertex: int, name: str, sink: SparkWriterSink, batch: int) -> None:

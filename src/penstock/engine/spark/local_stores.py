@@ -1,4 +1,4 @@
-"""Where workers keep the local stores of a job, and their removal when it has ended; owns no store.
+"""Where workers keep the local stores of a job, and their removal when it has ended.
 
 Stores in Spark's scratch directories go with the executors. Those in a directory of the user's choice would stay for
 ever; they are a cache of the checkpoint directory, so nothing is lost with them. Nobody but the user can read either.
@@ -14,7 +14,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from penstock.engine.spark.session_config import is_here
+from penstock.engine.spark.startup.session_config import is_here
 from penstock.engine.spark.worker_orders import run_on_workers
 from penstock.scratch import clear_abandoned, hold, make_private, release
 

@@ -1,7 +1,7 @@
 """One Spark data source for everything that Penstock reads itself, and for control: ticks, drain, end of input.
 
 One for all, because every Python source of a query costs a process and some 0.1 s a batch. Its offset, see
-`penstock.runtime.intake`, is plain JSON that Spark logs before each batch. Its partitions only name ranges; the records
+`penstock.job.intake`, is plain JSON that Spark logs before each batch. Its partitions only name ranges; the records
 are made by the source operator, in the task that reads them: its rows are those of level 0.
 """
 
@@ -21,7 +21,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 from penstock.engine.spark.control import ControlReader, read_plan
 from penstock.engine.spark.rows_arrow import SPARK_SCHEMA
 from penstock.engine.spark.tasks import run_native_sources
-from penstock.runtime.intake import SourceList, grouped
+from penstock.job.intake import SourceList, grouped
 from penstock.runtime.source_tasks import Offset, SourceTask
 
 NAME = "penstock"
@@ -59,36 +59,36 @@ class PenstockReader(DataSourceStreamReader):
     def _load(self) -> SourceList:
         if self._sources is None:
             with open(os.path.join(self._directory, "sources"), "rb") as stream:
-                surroundings, sources = pickle.load(stream)
-            surroundings.take_on()
+                imports, sources = pickle.load(stream)
+            imports.install()
             loaded: SourceList = pickle.loads(sources)
             self._sources = loaded
             self._control = ControlReader(self._directory)
             self._started = time.monotonic()
         return self._sources
 
-    def initialOffset(self) -> Offset:
+    def initialOffset(self) -> dict[str, Any]:
         """Nothing read, nothing begun."""
-        return self._load().first_offset()
+        return self._load().first_offset().to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """How much a batch takes is decided here, not by Spark."""
         return ReadAllAvailable()
 
-    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Where the next batch ends. Equal to `start` if there is nothing to do."""
         sources = self._load()
         elapsed_ms = int((time.monotonic() - self._started) * 1000)
         now_ms = self._control.now_ms()
-        end = sources.next_offset(start, self._control.state(), now_ms=now_ms, elapsed_ms=elapsed_ms)
+        end = sources.next_offset(Offset.from_json(start), self._control.state(), now_ms=now_ms, elapsed_ms=elapsed_ms)
         scripted_ms = sources.processing_time(end)
         if scripted_ms is not None:
             self._control.set_clock(scripted_ms)
-        return end
+        return end.to_json()
 
-    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Partitions of things to do in the batch; at least one, so that the batch exists."""
-        groups = grouped(self._load().tasks(start, end))
+        groups = grouped(self._load().tasks(Offset.from_json(start), Offset.from_json(end)))
         return [InputPartition(pickle.dumps(group)) for group in groups or [[]]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

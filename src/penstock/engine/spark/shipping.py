@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import uuid
 from collections.abc import Callable
@@ -9,13 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 
 import cloudpickle
+from pyspark import SparkFiles
 
 from penstock.asynchronous import LoopCallRunner
 from penstock.engine.spark.control import clock_ms, read_clock
-from penstock.engine.spark.surroundings import Surroundings
+from penstock.engine.spark.program_imports import ProgramImports
 from penstock.errors import GraphError
+from penstock.graph.declared_settings import MAX_PLAN_BYTES
 from penstock.graph.plan import JobPlan, Vertex
-from penstock.graph.settings import MAX_PLAN_BYTES
 from penstock.runtime.pickling import pickled_vertex
 from penstock.runtime.subtask import Subtask, TaskSettings
 
@@ -33,7 +35,8 @@ class ShippedPlan:
     state_backend: str
     state_directory: str | None
     clock_file: str | None
-    surroundings: Surroundings
+    imports: ProgramImports
+    has_archives: bool = False
 
 
 def ship(
@@ -43,6 +46,8 @@ def ship(
     state_backend: str,
     clock_file: str | None,
     state_directory: str | None = None,
+    *,
+    has_archives: bool = False,
 ) -> ShippedPlan:
     """Pickle a plan; an operator that cannot be pickled is named."""
     return ShippedPlan(
@@ -53,7 +58,8 @@ def ship(
         state_backend=state_backend,
         state_directory=state_directory,
         clock_file=clock_file,
-        surroundings=Surroundings.of_this_process(),
+        imports=ProgramImports.of_this_process(),
+        has_archives=has_archives,
     )
 
 
@@ -78,6 +84,7 @@ def _too_large(vertex: Vertex, total: int, max_bytes: int) -> GraphError:
 
 _subtasks: dict[tuple[int, int], Subtask] = {}
 _current_key = ""
+_working_directory = os.getcwd()
 
 
 def subtask_of(plan: ShippedPlan, vertex_id: int, subtask: int) -> Subtask:
@@ -102,7 +109,10 @@ def _enter(plan: ShippedPlan) -> None:
     if plan.key == _current_key:
         return
     _subtasks.clear()
-    plan.surroundings.take_on()
+    plan.imports.install()
+    # As in PyFlink, functions open files of an archive by a relative path. In local mode Spark unpacks archives into a
+    # folder of its own; and worker processes serve one job after the other.
+    os.chdir(SparkFiles.getRootDirectory() if plan.has_archives else _working_directory)
     _current_key = plan.key
 
 

@@ -1,4 +1,4 @@
-"""What a job is called where Spark shows it: query, jobs, stages and steps of the plan; owns no query.
+"""What a job is called where Spark shows it: query, jobs, stages and steps of the plan.
 
 Listeners and the web pages find a job by these names. The group of a query's jobs stays Spark's, which stops it by it.
 """

@@ -1,4 +1,4 @@
-"""Whether a user's DataFrame has the columns that state needs; owns the comparison of Spark's types."""
+"""Whether a user's DataFrame has the columns that state needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State of savepoints as Spark DataFrames, both ways; owns the tasks, not what the rows mean."""
+"""State of savepoints as Spark DataFrames, both ways."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from penstock.connectors.ddl import schema_to_ddl
 from penstock.connectors.frame_source import batch_to_values
-from penstock.connectors.records import RecordShapeError, plain, to_columns
 from penstock.engine.spark.control import clock_ms
-from penstock.engine.spark.session import get_session
+from penstock.engine.spark.program_imports import ProgramImports
+from penstock.engine.spark.startup.session import get_session
 from penstock.engine.spark.state_columns import conformed
 from penstock.engine.spark.state_parts import MakeRows, ShuffledRow, to_shuffle, write_parts
-from penstock.engine.spark.surroundings import Surroundings
 from penstock.engine.spark.worker_orders import run_on_workers
 from penstock.errors import GraphError, StateError
+from penstock.formats.ddl import schema_to_ddl
+from penstock.formats.records import RecordShapeError, plain, to_columns
 from penstock.graph.settings import JobSettings
 from penstock.savepoint.row_sources import RowSource
 from penstock.savepoint.writing import PartResult, write_part_rows
@@ -59,10 +59,10 @@ class SparkStates:
 
     def run(self, work: Callable[[Order], Result], orders: list[Order]) -> list[Result]:
         """Do the work for each order in a task that finds the classes of the user's program."""
-        surroundings = Surroundings.of_this_process()
+        imports = ProgramImports.of_this_process()
 
         def at_home(order: Order) -> Result:
-            surroundings.take_on()
+            imports.install()
             return work(order)
 
         return run_on_workers(self._session, at_home, orders, what="Penstock reads and writes state")
@@ -108,10 +108,10 @@ class SparkStates:
     def _frame_of_orders(self, orders: list[Order], read: Callable[[Order], Batches], schema: StructType) -> DataFrame:
         if not orders:
             return self._session.createDataFrame([], schema)
-        surroundings = Surroundings.of_this_process()
+        imports = ProgramImports.of_this_process()
 
         def run(batches: Batches) -> Batches:
-            surroundings.take_on()
+            imports.install()
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     yield from read(orders[number])

@@ -1,7 +1,7 @@
 """Part files of new savepoints written by Spark's tasks: rows brought to the task of their key group, in order.
 
-Owns the shuffle and the way of results and refusals to the driver; what is in a part is `penstock.state_processor`'s.
-A refusal travels as a row: raised in a task, it would be tried again and come back as a Java stack.
+What is in a part is `penstock.state_processor`'s. A refusal travels as a row: raised in a task, it would be tried again
+and come back as a Java stack.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.engine.spark.surroundings import Surroundings
+from penstock.engine.spark.program_imports import ProgramImports
 from penstock.errors import JobFailedError, PenstockError
+from penstock.keys.groups import subtask_of
 from penstock.runtime.failure import OperatorFailure
 from penstock.savepoint.writing import PartResult
-from penstock.state.groups import subtask_of
 
 Batches = Iterator[pa.RecordBatch]
 Placed = tuple[int, "ShuffledRow"]
@@ -59,10 +59,10 @@ WritePart = Callable[[int, Iterator[ShuffledRow]], PartResult]
 
 def to_shuffle(frame: DataFrame, make_rows: MakeRows, parallelism: int, max_parallelism: int) -> DataFrame:
     """Rows made of a frame, with the part that each goes to."""
-    surroundings = Surroundings.of_this_process()
+    imports = ProgramImports.of_this_process()
 
     def make(batches: Batches) -> Batches:
-        surroundings.take_on()
+        imports.install()
         try:
             rows = make_rows(batches)
             while chunk := list(islice(rows, _BATCH_ROWS)):
@@ -75,10 +75,10 @@ def to_shuffle(frame: DataFrame, make_rows: MakeRows, parallelism: int, max_para
 
 def write_parts(session: SparkSession, frames: list[DataFrame], parallelism: int, write: WritePart) -> list[PartResult]:
     """Write one part for each subtask, of the rows that go to it; all are written or none counts."""
-    surroundings = Surroundings.of_this_process()
+    imports = ProgramImports.of_this_process()
 
     def run(batches: Batches) -> Batches:
-        surroundings.take_on()
+        imports.install()
         rows = _rows(batches)
         target = -1
         try:

@@ -14,7 +14,7 @@ from penstock.connectors.frame_source import FrameSource, batch_to_block
 from penstock.engine.spark.local_stores import HEAP_BACKEND, local_folder
 from penstock.engine.spark.rows_arrow import from_batch, in_batches
 from penstock.engine.spark.shipping import ShippedPlan, clock_of, forget, subtask_of
-from penstock.engine.spark.worker_garbage import keep_collections_short
+from penstock.engine.spark.startup.worker_garbage import keep_collections_short
 from penstock.errors import CheckpointError
 from penstock.runtime.batch_run import frame_rows, is_due, source_rows, vertex_rows
 from penstock.runtime.report import SubtaskEntry

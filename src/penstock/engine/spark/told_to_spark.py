@@ -1,7 +1,7 @@
 """What the user has told Spark already, outside of the program: on the line of spark-submit, by variables, in files.
 
-Owns the reading; what it is good for is decided where a session is made. Under spark-submit Spark has read it all.
-Otherwise it has not been started yet, and has to be started with the right settings: so its rules are followed here.
+What it is good for is decided where a session is made. Under spark-submit Spark has read it all. Otherwise it has not
+been started yet, and has to be started with the right settings: so its rules are followed here.
 """
 
 from __future__ import annotations

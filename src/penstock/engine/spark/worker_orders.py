@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 
+from penstock.engine.spark.program_imports import ProgramImports
 from penstock.engine.spark.spark_names import described
-from penstock.engine.spark.surroundings import Surroundings
 from penstock.errors import PenstockError
 
 Order = TypeVar("Order")
@@ -47,14 +47,14 @@ class Workers:
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
-        self._surroundings = Surroundings.of_this_process()
+        self._imports = ProgramImports.of_this_process()
 
     def __call__(self, work: Callable[[Any], Any], orders: list[Any]) -> list[Any]:
         """Do the work for each order, in its own task."""
-        surroundings = self._surroundings
+        imports = self._imports
 
         def surrounded(order: Any) -> Any:
-            surroundings.take_on()
+            imports.install()
             return work(order)
 
         return run_on_workers(self._session, surrounded, orders)

@@ -23,7 +23,7 @@ from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOper
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.rolling_fields import RollingFieldsOperator
 from penstock.runtime.operators.salt import SaltOperator
-from penstock.runtime.operators.sink import DriverSinkOperator, SinkOperator
+from penstock.runtime.operators.sink import DriverSinkOperator, SinkOperator, kept_writer_state, writer_state
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.stateless import FilterOperator, FlatMapOperator, MapOperator
 from penstock.runtime.operators.watermark import WatermarkOperator
@@ -59,5 +59,7 @@ __all__ = [
     "WatermarkOperator",
     "WindowOperator",
     "create_source_operator",
+    "kept_writer_state",
     "source_on_engine",
+    "writer_state",
 ]

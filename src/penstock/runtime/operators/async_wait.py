@@ -1,6 +1,6 @@
 """Asynchronous calls: one for each record, many at once; results leave in the order of input or of completion.
 
-Owns what a call means (retries, time limit, checks, order against watermarks); the calls run where the context says.
+The calls run where the context says.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Callable
 from itertools import repeat
 from typing import Any, NoReturn
 
-from penstock.datastream.functions import AsyncFunctionDescriptor
 from penstock.errors import StateError
 from penstock.runtime.calls import Call, CallFault, CallSettings, Sleep
 from penstock.runtime.context import OperatorRuntimeContext
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
+from penstock.vocabulary.functions import AsyncFunctionDescriptor
 
 
 class AsyncWaitOperator(StreamOperator):
@@ -23,6 +23,8 @@ class AsyncWaitOperator(StreamOperator):
     Nothing overtakes a watermark, and no call outlives its batch: whatever must come behind the results waits for all
     of them. A batch that is run again makes its calls again.
     """
+
+    kind = "async wait"
 
     def __init__(self, descriptor: AsyncFunctionDescriptor) -> None:
         self.function = descriptor.async_function

@@ -1,24 +1,15 @@
 """Process functions over a stream and a broadcast one: the second input changes what the first may only read.
 
-Owns the contexts of both sides; the maps are operator state, each subtask has and saves its own copy. Nothing keeps the
-first input back until the second has come: no order holds between them, as in Flink.
+The maps are operator state, each subtask has and saves its own copy. Nothing keeps the first input back until the
+second has come: no order holds between them, as in Flink.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
-from penstock.datastream.output_tag import OutputTag
-from penstock.datastream.state import (
-    AggregatingStateDescriptor,
-    ListStateDescriptor,
-    MapStateDescriptor,
-    ReducingStateDescriptor,
-    StateDescriptor,
-    ValueStateDescriptor,
-)
 from penstock.errors import StateError
 from penstock.runtime.callables import Collector, checked_results
 from penstock.runtime.operators.checkpointed import type_of_map
@@ -26,6 +17,16 @@ from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessContext, ProcessOperator
 from penstock.runtime.rows import Timestamps
 from penstock.state.operator_state import OperatorBroadcastState, ReadOnlyBroadcastView
+from penstock.vocabulary.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
+from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.state import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
 
 _METHOD = "process_broadcast_element"
 _GETTERS = {
@@ -37,8 +38,8 @@ _GETTERS = {
 }
 
 
-class ReadOnlyBroadcastContext(ProcessContext):
-    """The `ctx` of the side that is not broadcast, and of timers."""
+class ReadOnlyBroadcastContext(ProcessContext, BroadcastProcessFunction.ReadOnlyContext):
+    """The `ctx` of the side that is not broadcast."""
 
     def __init__(
         self, operator: StreamOperator, collector: Collector, states: dict[str, OperatorBroadcastState]
@@ -55,13 +56,17 @@ class ReadOnlyBroadcastContext(ProcessContext):
         """The operator's event time."""
         return self._operator.watermark
 
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastView:
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> Any:
         """A broadcast state, to be read; what is in it must not be changed in place either."""
         view = self._views.get(getattr(state_descriptor, "name", ""))
         return view if view is not None else _refuse_undeclared(state_descriptor, self._views)
 
 
-class BroadcastContext:
+class KeyedReadOnlyBroadcastContext(ReadOnlyBroadcastContext, KeyedBroadcastProcessFunction.OnTimerContext[Any]):
+    """The `ctx` of the keyed side, and of its timers."""
+
+
+class BroadcastContext(BroadcastProcessFunction.Context, KeyedBroadcastProcessFunction.Context[Any]):
     """The `ctx` of the broadcast side: states may be changed, but there is no key."""
 
     def __init__(
@@ -83,16 +88,16 @@ class BroadcastContext:
         """The operator's event time."""
         return self._operator.watermark
 
-    def output(self, output_tag: OutputTag, value: Any) -> None:
-        """Emit to a side output; yielding `(output_tag, value)` does the same."""
-        self._collector.side(output_tag, value)
+    def output(self, tag: OutputTag, value: Any) -> None:
+        """Emit to a side output; yielding `(tag, value)` does the same."""
+        self._collector.side(tag, value)
 
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> OperatorBroadcastState:
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> Any:
         """A broadcast state, to be read and changed."""
         state = self._states.get(getattr(state_descriptor, "name", ""))
         return state if state is not None else _refuse_undeclared(state_descriptor, self._states)
 
-    def apply_to_keyed_state(self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]) -> None:
+    def apply_to_keyed_state(self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], object]) -> None:
         """Call `function(key, state)` for every key of this subtask that has something in the state."""
         backend = self._operator.context.backend
         if backend is None:
@@ -165,6 +170,9 @@ class _BroadcastInput:
 class BroadcastProcessOperator(ProcessOperator):
     """A BroadcastProcessFunction: the first input is not keyed, the second broadcast."""
 
+    kind = "broadcast process"
+    broadcast_context_class: ClassVar[type[ReadOnlyBroadcastContext]] = ReadOnlyBroadcastContext
+
     def __init__(self, function: Any, descriptors: Sequence[MapStateDescriptor]) -> None:
         super().__init__(function)
         self.descriptors = tuple(descriptors)
@@ -173,7 +181,7 @@ class BroadcastProcessOperator(ProcessOperator):
         """Open the function and make both contexts."""
         super().open()
         states = _states(self, self.descriptors)
-        self._ctx = ReadOnlyBroadcastContext(self, self._collector, states)
+        self._ctx = self.broadcast_context_class(self, self._collector, states)
         self._broadcast = _BroadcastInput(self, self._collector, self._bound(_METHOD), states)
 
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -183,6 +191,9 @@ class BroadcastProcessOperator(ProcessOperator):
 
 class KeyedBroadcastProcessOperator(BroadcastProcessOperator, KeyedProcessOperator):
     """A KeyedBroadcastProcessFunction: the first input has keyed state and timers, the second is broadcast."""
+
+    kind = "keyed broadcast process"
+    broadcast_context_class = KeyedReadOnlyBroadcastContext
 
 
 def _states(operator: StreamOperator, descriptors: Sequence[MapStateDescriptor]) -> dict[str, OperatorBroadcastState]:

@@ -12,6 +12,8 @@ from penstock.runtime.rows import Timestamps
 class CacheOperator(StreamOperator):
     """Passes everything on: to the operators that follow, and to the sink that keeps it."""
 
+    kind = "cache"
+
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Pass records on."""
         self.output.emit(values, timestamps)

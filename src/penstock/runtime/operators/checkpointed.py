@@ -1,7 +1,6 @@
 """Checkpoints as the functions of one operator see them: their state, when it is restored, saved and made final.
 
-Owns the calls and the question whether this process's copy of a function is the latest; the states are those of
-`penstock.state.operator_state`, and where their bytes are kept is the engine's business.
+The states are those of `penstock.state.operator_state`, and where their bytes are kept is the engine's business.
 """
 
 from __future__ import annotations
@@ -14,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from penstock.common.typeinfo import PickledBytesTypeInfo, TypeInformation
-from penstock.datastream.checkpointed_function import (
+from penstock.errors import StateError
+from penstock.state.operator_state import UNION, OperatorSnapshot, OperatorStateBackend
+from penstock.vocabulary.checkpointed_function import (
     CheckpointedFunction,
     CheckpointListener,
     FunctionInitializationContext,
     FunctionSnapshotContext,
     ListCheckpointed,
 )
-from penstock.datastream.functions import KeyedStateStore
-from penstock.datastream.state import (
+from penstock.vocabulary.functions import KeyedStateStore
+from penstock.vocabulary.state import (
     BroadcastState,
     ListState,
     ListStateDescriptor,
@@ -30,8 +31,6 @@ from penstock.datastream.state import (
     OperatorStateStore,
     StateDescriptor,
 )
-from penstock.errors import StateError
-from penstock.state.operator_state import UNION, OperatorSnapshot, OperatorStateBackend
 
 if TYPE_CHECKING:
     from penstock.runtime.operators.operator import StreamOperator

@@ -1,6 +1,6 @@
 """Functions of two connected streams: map, flat_map and process, plain and keyed.
 
-Owns what is done with the second input; the first one, timers and contexts are those of operators with one input.
+The first one, timers and contexts are those of operators with one input.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from penstock.runtime.rows import Timestamps
 class CoMapOperator(MapOperator):
     """One result for each record of either stream; as in Java's Flink, None is a result like any other."""
 
+    kind = "co-map"
     method = "map1"
 
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -26,6 +27,7 @@ class CoMapOperator(MapOperator):
 class CoFlatMapOperator(FlatMapOperator):
     """Any number of results for each record of either stream."""
 
+    kind = "co-flat-map"
     method = "flat_map1"
 
     def open(self) -> None:
@@ -41,6 +43,7 @@ class CoFlatMapOperator(FlatMapOperator):
 class CoProcessOperator(ProcessOperator):
     """A process function on two streams that are not both keyed."""
 
+    kind = "co-process"
     method = "process_element1"
 
     def open(self) -> None:
@@ -55,3 +58,5 @@ class CoProcessOperator(ProcessOperator):
 
 class KeyedCoProcessOperator(CoProcessOperator, KeyedProcessOperator):
     """A process function on two keyed streams, whose records of one key share state and timers of both kinds."""
+
+    kind = "keyed co-process"

@@ -8,16 +8,18 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.common.types import Row
-from penstock.datastream.expressions import Expression
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.expression_columns import evaluated
 from penstock.runtime.expression_objects import compiled, truth
 from penstock.runtime.operators.operator import StreamOperator, as_lists
 from penstock.runtime.rows import Timestamps
+from penstock.vocabulary.expressions import Expression
 
 
 class ExpressionFilterOperator(StreamOperator):
     """Records for which a condition is true; null is not."""
+
+    kind = "expression filter"
 
     def __init__(self, condition: Expression) -> None:
         self.condition = condition
@@ -53,6 +55,8 @@ class ExpressionFilterOperator(StreamOperator):
 
 class SelectOperator(StreamOperator):
     """Records made of the values of some expressions: rows with names, or tuples where there are none."""
+
+    kind = "select"
 
     def __init__(self, expressions: tuple[Expression, ...], names: tuple[str, ...] | None) -> None:
         self.expressions = expressions

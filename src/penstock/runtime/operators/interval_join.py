@@ -1,6 +1,6 @@
 """Interval join: pairs of two keyed inputs whose times are near, and rows that stayed without a partner.
 
-Owns the buffers of both sides and when a row leaves them; the fluent API in front of it is elsewhere.
+The fluent API in front of it is elsewhere.
 """
 
 from __future__ import annotations
@@ -13,9 +13,6 @@ from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.typeinfo import Types
-from penstock.datastream.join_functions import ProcessJoinFunction
-from penstock.datastream.output_tag import OutputTag
-from penstock.datastream.state import MapStateDescriptor
 from penstock.runtime.callables import Collector, checked_results, method_or_callable, with_collector
 from penstock.runtime.layouts import Layout, difference
 from penstock.runtime.operators.operator import StreamOperator
@@ -23,6 +20,9 @@ from penstock.runtime.rows import Timestamps
 from penstock.state.keyed import VOID_NAMESPACE, KeyedStateBackend
 from penstock.state.map_state import KeyedMapState
 from penstock.state.timers import EVENT
+from penstock.vocabulary.join_functions import ProcessJoinFunction
+from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.state import MapStateDescriptor
 
 LATE_RECORDS = "numLateRecordsDropped"
 _NO_TIMESTAMP = (
@@ -198,6 +198,7 @@ class IntervalJoinOperator(StreamOperator):
     as Flink SQL does: nothing it emits is late downstream.
     """
 
+    kind = "interval join"
     is_keyed = True
 
     def __init__(self, function: Any, spec: IntervalJoinSpec) -> None:
@@ -285,7 +286,7 @@ class IntervalJoinOperator(StreamOperator):
                     self._refuse(own, value, timestamp)
                     continue
                 backend.set_key(key)
-                place = (backend.key_slot, timestamp)
+                place = (backend.hashable_key, timestamp)
                 group = arrived.get(place)
                 if group is None:
                     group = arrived[place] = _Arrivals(key)
@@ -315,13 +316,13 @@ class IntervalJoinOperator(StreamOperator):
     ) -> int:
         """Emit the pairs of a row of the current key; how many there were."""
         assert self.context.backend is not None
-        slot = self.context.backend.key_slot
+        hashable = self.context.backend.hashable_key
         first, last = timestamp + own.first, timestamp + own.last
         count = 0
         for bucket in range(first // other.width, last // other.width + 1):
-            found = slices.get((slot, bucket))
+            found = slices.get((hashable, bucket))
             if found is None:
-                found = slices[slot, bucket] = other.slice(bucket)
+                found = slices[hashable, bucket] = other.slice(bucket)
             times = found.times
             if not times:
                 continue

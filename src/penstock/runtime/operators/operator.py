@@ -35,8 +35,14 @@ class StreamOperator:
     whatever must last is keyed state, timers, or what `snapshot` returns.
     """
 
+    kind = ""
+    """What it is called on disk and in descriptions: a word that stays when classes and modules are renamed."""
+
     runs_on_driver = False
     is_keyed = False
+
+    timeless_inputs: frozenset[int] = frozenset()
+    """Numbers of inputs whose watermarks and idleness mean nothing here: event time is that of the others."""
 
     context: OperatorContext
     output: Output

@@ -22,6 +22,7 @@ from penstock.runtime.partition_watermarks import PartitionWatermarks, dealt_out
 class PartitionedSourceOperator(SourceOperator):
     """Brings records of partitions into the job, with a watermark for each partition."""
 
+    kind = "partitioned source"
     source: PartitionedSource
     watermarks: PartitionWatermarks  # type: ignore[assignment]
 

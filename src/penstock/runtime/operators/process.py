@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
-from typing import Any
+from typing import Any, ClassVar
 
-from penstock.datastream.output_tag import OutputTag
-from penstock.datastream.time_domain import TimeDomain
-from penstock.datastream.timerservice import TimerService
 from penstock.errors import StateError
 from penstock.runtime.callables import Collector, checked_results, method_or_callable, with_collector
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.timed import TimedOperator
 from penstock.runtime.rows import Timestamps
 from penstock.state.timers import EVENT, PROCESSING, InternalTimers, Timer
+from penstock.vocabulary.functions import CoProcessFunction, KeyedCoProcessFunction, KeyedProcessFunction
+from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.time_domain import TimeDomain
+from penstock.vocabulary.timerservice import TimerService
 
 _DOMAINS = {EVENT: TimeDomain.EVENT_TIME, PROCESSING: TimeDomain.PROCESSING_TIME}
 
@@ -64,8 +65,8 @@ def _whole(timestamp: Any) -> int:
     raise TypeError(f"a timer's timestamp must be a whole number of milliseconds, not {timestamp!r}")
 
 
-class ProcessContext:
-    """The `ctx` of process_element and on_timer; one object serves all calls of an operator."""
+class ProcessContext(CoProcessFunction.Context):
+    """The `ctx` of process_element on streams without keys; one object serves all calls of an operator."""
 
     def __init__(self, operator: StreamOperator, collector: Collector) -> None:
         self._collector = collector
@@ -82,9 +83,9 @@ class ProcessContext:
         """Time and timers."""
         return self._timer_service
 
-    def output(self, output_tag: OutputTag, value: Any) -> None:
-        """Emit to a side output; yielding `(output_tag, value)` does the same."""
-        self._collector.side(output_tag, value)
+    def output(self, tag: OutputTag, value: Any) -> None:
+        """Emit to a side output; yielding `(tag, value)` does the same."""
+        self._collector.side(tag, value)
 
     def get_current_key(self) -> Any:
         """Key of the element or timer."""
@@ -102,10 +103,18 @@ class ProcessContext:
         self._fired_at = timestamp
 
 
+class KeyedProcessContext(
+    ProcessContext, KeyedCoProcessFunction.OnTimerContext[Any], KeyedProcessFunction.OnTimerContext[Any]
+):
+    """The `ctx` of process_element and on_timer on keyed streams, of one and of two."""
+
+
 class ProcessOperator(StreamOperator):
     """A process function on a stream that is not keyed; `method` is the one that takes its records."""
 
+    kind = "process"
     method = "process_element"
+    context_class: ClassVar[type[ProcessContext]] = ProcessContext
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -114,7 +123,7 @@ class ProcessOperator(StreamOperator):
         """Open the function and see which style it has."""
         self.open_function(self.function)
         self._collector = Collector(self.output, self.context.own)
-        self._ctx = ProcessContext(self, self._collector)
+        self._ctx = self.context_class(self, self._collector)
         self._process = self._bound(self.method)
 
     def _bound(self, method: str) -> Callable[[Any, Any], Iterable[Any] | None]:
@@ -150,6 +159,9 @@ class ProcessOperator(StreamOperator):
 
 class KeyedProcessOperator(TimedOperator, ProcessOperator):
     """A process function on a keyed stream: with keyed state and timers of both kinds."""
+
+    kind = "keyed process"
+    context_class = KeyedProcessContext
 
     def open(self) -> None:
         """Open the function; one without `on_timer` just lets its timers pass."""

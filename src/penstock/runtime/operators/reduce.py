@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.common.own_copies import ATOMS
-from penstock.datastream.state import ValueStateDescriptor
 from penstock.runtime.callables import method_or_callable
 from penstock.runtime.operators.rolling import RollingOperator
 from penstock.runtime.rows import Timestamps
+from penstock.vocabulary.state import ValueStateDescriptor
 
 STATE_NAME = "_reduce_state"
 
@@ -19,6 +19,7 @@ class ReduceOperator(RollingOperator):
     In batch mode only the final result of each key is emitted, when the input has ended, as in Flink.
     """
 
+    kind = "reduce"
     state_name = STATE_NAME
 
     def __init__(self, function: Any) -> None:

@@ -1,4 +1,4 @@
-"""Rolling field aggregates of a keyed stream: a row of running values for each record; owns no arithmetic."""
+"""Rolling field aggregates of a keyed stream: a row of running values for each record."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.common.types import Row
-from penstock.datastream.field_aggregation import FieldAggregation
-from penstock.datastream.state import ValueStateDescriptor
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.field_columns import (
     FieldNumbers,
@@ -25,10 +23,12 @@ from penstock.runtime.field_columns import (
 )
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.rolling import RollingOperator
-from penstock.runtime.operators.window.grouping import KeySlots
-from penstock.runtime.operators.window.layout import slots_in
+from penstock.runtime.operators.window.grouping import HashableKeys
+from penstock.runtime.operators.window.layout import measures_in
 from penstock.runtime.rows import Timestamps
 from penstock.runtime.running_columns import Runs, running
+from penstock.vocabulary.field_aggregation import FieldAggregation
+from penstock.vocabulary.state import ValueStateDescriptor
 
 STATE_NAME = "_field_aggregates"
 
@@ -40,6 +40,7 @@ class RollingFieldsOperator(RollingOperator):
     when the input has ended, as for a rolling reduce.
     """
 
+    kind = "rolling fields"
     state_name = STATE_NAME
 
     def __init__(self, function: FieldAggregation, names: tuple[str, ...], key_is_spread: bool) -> None:
@@ -50,7 +51,7 @@ class RollingFieldsOperator(RollingOperator):
 
     def layout(self) -> Layout:
         """What the accumulators hold."""
-        return {"operator": "rolling aggregates", "aggregates": slots_in(self.function)}
+        return {"operator": "rolling aggregates", "aggregates": measures_in(self.function)}
 
     def open(self) -> None:
         """Get the state."""
@@ -62,17 +63,17 @@ class RollingFieldsOperator(RollingOperator):
         assert keys is not None and self.context.backend is not None
         set_key, read, row = self.context.backend.set_key, self._state.held, self._row
         add, empty = self.function.add, self.function.create_accumulator()
-        known = KeySlots(keys)
+        known = HashableKeys(keys)
         held: dict[Any, Any] = {}
         results: list[Row] = []
         consumed = iter(values)
         try:
-            for value, key, slot in zip(consumed, keys, known.slots, strict=False):
-                accumulator = held.get(slot)
+            for value, key, hashable in zip(consumed, keys, known.hashables, strict=False):
+                accumulator = held.get(hashable)
                 if accumulator is None:
                     set_key(key)
                     accumulator = read() or empty
-                accumulator = held[slot] = add(value, accumulator)
+                accumulator = held[hashable] = add(value, accumulator)
                 results.append(row(key, accumulator))
         except Exception as error:
             raise self.record_failure(error, values, consumed) from None
@@ -83,19 +84,19 @@ class RollingFieldsOperator(RollingOperator):
     def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
         """Fold a block of columns at once; as objects, where columns do not tell enough."""
         parts = keys_of(keys) if len(block) and not self.context.is_batch_mode else None
-        numbers = None if parts is None else numbers_of(block, self.function.slots)
+        numbers = None if parts is None else numbers_of(block, self.function.measures)
         made = None if parts is None or numbers is None else self._run(parts, numbers)
         if made is None:
             super().process_columns(block, timestamps, keys)
             return
-        results = result_arrays(self.function.aggregates, self.function.slots, made)
+        results = result_arrays(self.function.aggregates, self.function.measures, made)
         leading = keys.flatten() if pa.types.is_struct(keys.type) else [keys]
         self.output.emit(
             ColumnBlock(pa.RecordBatch.from_arrays([*leading, *results], names=list(self.names)), "row"), timestamps
         )
 
     def _run(self, keys: Keys, numbers: FieldNumbers) -> list[NumberColumn] | None:
-        """The slots after each record; the state is brought up to date. None if only objects will do."""
+        """The measures after each record; the state is brought up to date. None if only objects will do."""
         assert self.context.backend is not None
         codes = packed(encoded(keys))
         runs = Runs.of(codes)
@@ -105,7 +106,7 @@ class RollingFieldsOperator(RollingOperator):
         for key in distinct:
             set_key(key)
             held.append(read() or empty)
-        made = running(runs, numbers, self.function.slots, held)
+        made = running(runs, numbers, self.function.measures, held)
         if made is None:
             return None
         last = runs.starts + runs.lengths - 1

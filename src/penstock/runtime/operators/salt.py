@@ -1,4 +1,4 @@
-"""Numbers for elements, so that those of one key can be spread; owns which number an element gets."""
+"""Numbers for elements, so that those of one key can be spread."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ class SaltOperator(StreamOperator):
 
     Each batch begins anew, so that one that is run again deals its elements out in the same way.
     """
+
+    kind = "salt"
 
     def __init__(self, salts: int) -> None:
         self.salts = salts

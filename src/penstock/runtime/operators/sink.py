@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.common.plain_data import UserValue, loaded
 from penstock.connectors.sink import RecordError, Sink, SinkContext
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
 
 
+def kept_writer_state(state: Any) -> tuple[bool, UserValue] | None:
+    """Return what a checkpoint keeps of a writer: whether records depend on its state, and the state."""
+    return None if state is None else (bool(state), UserValue(state))
+
+
+def writer_state(kept: tuple[bool, Any] | None) -> Any:
+    """Return the state of a writer from what a checkpoint keeps of it."""
+    return None if kept is None else loaded(kept[1])
+
+
 class SinkOperator(StreamOperator):
     """Feeds a sink's writer and hands its committables over at the end of each batch."""
+
+    kind = "sink"
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
@@ -43,7 +56,7 @@ class SinkOperator(StreamOperator):
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
         """Start a batch of the writer."""
         self._committables: list[Any] = []
-        self.guarded(lambda: self._writer.begin(version, attempt, state), "starting a batch")
+        self.guarded(lambda: self._writer.begin(version, attempt, writer_state(state)), "starting a batch")
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Write a block."""
@@ -72,8 +85,8 @@ class SinkOperator(StreamOperator):
         self.guarded(prepare, "preparing the commit")
 
     def snapshot(self) -> Any:
-        """What the writer carries over."""
-        return self._writer.snapshot()
+        """What the writer carries over; the writer of a sink of the user's may carry any object."""
+        return kept_writer_state(self._writer.snapshot())
 
     def committables(self) -> list[Any]:
         """What the committer gets once the batch is sealed."""
@@ -95,6 +108,7 @@ class SinkOperator(StreamOperator):
 class DriverSinkOperator(StreamOperator):
     """A sink whose records travel to the driver: print, collect, Spark writers. Never runs in a task."""
 
+    kind = "driver sink"
     runs_on_driver = True
 
     def __init__(self, description: Any) -> None:

@@ -11,6 +11,8 @@ from penstock.runtime.operators.watermark import TimingOperator
 class SourceOperator(TimingOperator):
     """Brings records into the job with their timestamps and the source's watermarks."""
 
+    kind = "source"
+
     def __init__(self, source: Source, strategy: WatermarkStrategy | None = None) -> None:
         super().__init__(strategy)
         self.source = source

@@ -49,6 +49,7 @@ class _FunctionOperator(StreamOperator):
 class MapOperator(_FunctionOperator):
     """One result for each record."""
 
+    kind = "map"
     method = "map"
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -79,6 +80,7 @@ class MapOperator(_FunctionOperator):
 class FilterOperator(_FunctionOperator):
     """Records for which the function says yes."""
 
+    kind = "filter"
     method = "filter"
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -104,6 +106,7 @@ class FilterOperator(_FunctionOperator):
 class FlatMapOperator(_FunctionOperator):
     """Any number of results for each record: yielded, returned as an iterable, or given to a collector."""
 
+    kind = "flat-map"
     method = "flat_map"
 
     def open(self) -> None:

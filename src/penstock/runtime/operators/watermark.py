@@ -51,6 +51,8 @@ class TimingOperator(StreamOperator):
 class WatermarkOperator(TimingOperator):
     """assign_timestamps_and_watermarks: event time starts anew; upstream watermarks end here, except the last."""
 
+    kind = "timestamps and watermarks"
+
     def on_watermark(self, watermark: int) -> None:
         """Only the end of time passes."""
         if watermark == MAX_WATERMARK:

@@ -1,6 +1,6 @@
 """What makes a join of the window operator: sides of elements, and user code that must not see them.
 
-Owns the tagged elements of two streams and what hides the tags; windows are the window operator's business.
+Windows are the window operator's business.
 """
 
 from __future__ import annotations
@@ -11,68 +11,22 @@ from typing import Any, cast
 
 from penstock.common.own_copies import own_copy
 from penstock.common.serializer import TypeSerializer
-from penstock.datastream.functions import RuntimeContext, WindowFunction
-from penstock.datastream.join_functions import FlatJoinFunction
-from penstock.datastream.window import (
-    ContinuousEventTimeTrigger,
-    ContinuousProcessingTimeTrigger,
-    CountEvictor,
-    CountSlidingWindowAssigner,
-    CountTrigger,
-    CountTumblingWindowAssigner,
-    CumulativeEventTimeWindows,
-    CumulativeProcessingTimeWindows,
-    EndOfStreamTrigger,
-    EventTimeSessionWindows,
-    EventTimeTrigger,
+from penstock.runtime.callables import checked_results, method_or_callable, with_collector
+from penstock.vocabulary.functions import RuntimeContext, WindowFunction
+from penstock.vocabulary.join_functions import FlatJoinFunction
+from penstock.vocabulary.window import (
     Evictor,
-    GlobalWindows,
     MergingWindowAssigner,
-    NeverTrigger,
-    ProcessingTimeSessionWindows,
-    ProcessingTimeTrigger,
-    SlidingEventTimeWindows,
-    SlidingProcessingTimeWindows,
-    TimeEvictor,
     TimestampedValue,
     Trigger,
     TriggerResult,
-    TumblingEventTimeWindows,
-    TumblingProcessingTimeWindows,
     WindowAssigner,
 )
-from penstock.runtime.callables import checked_results, method_or_callable, with_collector
 
 FIRST, SECOND = 0, 1
 
 Tagged = tuple[int, Any]
 """An element of two streams: the side it came from and the user's value. A plain tuple, for it is cheap to pickle."""
-
-# These never look at an element, so they may be handed tagged ones, and the window operator knows them by their type.
-_BLIND: frozenset[type] = frozenset(
-    {
-        ContinuousEventTimeTrigger,
-        ContinuousProcessingTimeTrigger,
-        CountEvictor,
-        CountSlidingWindowAssigner,
-        CountTrigger,
-        CountTumblingWindowAssigner,
-        CumulativeEventTimeWindows,
-        CumulativeProcessingTimeWindows,
-        EndOfStreamTrigger,
-        EventTimeSessionWindows,
-        EventTimeTrigger,
-        GlobalWindows,
-        NeverTrigger,
-        ProcessingTimeSessionWindows,
-        ProcessingTimeTrigger,
-        SlidingEventTimeWindows,
-        SlidingProcessingTimeWindows,
-        TimeEvictor,
-        TumblingEventTimeWindows,
-        TumblingProcessingTimeWindows,
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -197,19 +151,19 @@ def join_evaluation(function: Any) -> WindowFunction[Tagged, Any, Any, Any]:
 
 def assigner_of_tagged(assigner: WindowAssigner[Any, Any]) -> WindowAssigner[Any, Any]:
     """An assigner of tagged elements that decides as one of the user's values does."""
-    if type(assigner) in _BLIND:
+    if assigner.ignores_elements:
         return assigner
     return _MergingAssigner(assigner) if isinstance(assigner, MergingWindowAssigner) else _Assigner(assigner)
 
 
 def trigger_of_tagged(trigger: Trigger[Any, Any]) -> Trigger[Any, Any]:
     """A trigger of tagged elements that decides as one of the user's values does."""
-    return trigger if type(trigger) in _BLIND else _Trigger(trigger)
+    return trigger if trigger.ignores_elements else _Trigger(trigger)
 
 
 def evictor_of_tagged(evictor: Evictor[Any, Any]) -> Evictor[Any, Any]:
     """An evictor of tagged elements that decides as one of the user's values does."""
-    return evictor if type(evictor) in _BLIND else _Evictor(evictor)
+    return evictor if evictor.ignores_elements else _Evictor(evictor)
 
 
 class _Assigner(WindowAssigner[Tagged, Any]):

@@ -1,17 +1,17 @@
 """Bytes of typed state: what a state's type is as data, how its values become bytes, and how the type may change.
 
-Owns the encoding and the rules of evolution; which rows there are, and where schemas are kept, is the business of
-`penstock.state.keyed`. Bytes of a value are a mark, the number of the schema (a hash of it) and the value as plain
-data: no class of the user is named in them, so that classes may be moved, renamed and changed, and state can be read
-without them.
+Which rows there are, and where schemas are kept, is the business of `penstock.state.keyed`. Bytes of a value are a
+mark, the number of the schema (a hash of it) and the value as plain data: no class of the user is named in them, so
+that classes may be moved, renamed and changed, and state can be read without them.
 """
 
 from __future__ import annotations
 
+from penstock.state.serializers.descriptions import described
 from penstock.state.serializers.evolution import incompatibility, reader_for
-from penstock.state.serializers.losses import loss_finder
+from penstock.state.serializers.lossy_values import lossy_value_test
 from penstock.state.serializers.plain import arrow_type, plain_reader, plain_reader_of, plain_writer
-from penstock.state.serializers.schemas import Schema, described, layout_of, number_of, schema_of
+from penstock.state.serializers.schemas import Schema, layout_of, number_of, schema_of
 from penstock.state.serializers.serializer import StateSerializer, serializer_for
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "described",
     "incompatibility",
     "layout_of",
-    "loss_finder",
+    "lossy_value_test",
     "number_of",
     "plain_reader",
     "plain_reader_of",

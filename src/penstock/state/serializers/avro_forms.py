@@ -1,4 +1,4 @@
-"""Values of an Avro schema as bytes and back, by fastavro; owns neither the schema nor what is done with the bytes."""
+"""Values of an Avro schema as bytes and back, by fastavro."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow types of Avro schemas; owns which schemas have one. Values are as fastavro gives them."""
+"""Arrow types of Avro schemas. Values are as fastavro gives them."""
 
 from __future__ import annotations
 

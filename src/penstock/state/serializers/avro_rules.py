@@ -1,4 +1,4 @@
-"""Avro's rules of schema resolution, asked before anything is read; owns the reasons, in words."""
+"""Avro's rules of schema resolution, asked before anything is read."""
 
 from __future__ import annotations
 

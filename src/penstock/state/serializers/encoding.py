@@ -1,20 +1,21 @@
-"""Plain data of a schema as bytes and back; owns the marks and the payload of each kind of type.
+"""Plain data of a schema as bytes and back.
 
     81 number payload       a value; the number is that of its schema
     82 number               None, where a value may be None (an entry of a map)
 
 Both marks are apart from those of other rows: 80 of a pickle, 00 of a map entry whose key follows, 20 to 5f of a stamp
-(`penstock.state.ttl`). Numbers are fixed-width and big-endian, text is UTF-8, everything else is a pickle of tuples,
-lists, dicts and primitives, which names no class.
+(`penstock.state.ttl`). Numbers are fixed-width and big-endian, text is UTF-8, everything else is MessagePack: arrays
+for tuples and lists, maps (a whole map is two arrays, its keys and its values), and numbers of more than 64 bits as in
+`penstock.common.plain_data`. The schema tells lists from tuples; what is unpacked has tuples only.
 """
 
 from __future__ import annotations
 
-import pickle
 import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from penstock.common.plain_data import pack_untagged, unpack_untagged
 from penstock.state.serializers.schemas import Schema, number_of
 
 PICKLED, TYPED, NULL = b"\x80", b"\x81", b"\x82"
@@ -54,7 +55,7 @@ def encoding_of(schema: Schema) -> Encoding:
     elif kind == "BOOLEAN":
         pack, unpack = _boolean_codec(head)
     else:
-        pack, unpack = _pickle_codec(head)
+        pack, unpack = _map_codec(head) if kind == "MAP" else _parts_codec(head)
         takes_none = True
     return Encoding(head, NULL + number, pack, unpack, takes_none)
 
@@ -97,10 +98,24 @@ def _boolean_codec(head: bytes) -> Codec:
     return pack, lambda data: data[HEAD_BYTES] == 1
 
 
-def _pickle_codec(head: bytes) -> Codec:
-    dumps, loads = pickle.dumps, pickle.loads
+def _map_codec(head: bytes) -> Codec:
+    """A map as an array of its keys and one of its values: that is read in half the time of a MessagePack map."""
+    pack_parts, unpack_parts = pack_untagged, unpack_untagged
+
+    def pack(plain: dict[Any, Any] | None) -> bytes:
+        return head + pack_parts(None if plain is None else (list(plain), list(plain.values())))
+
+    def unpack(data: bytes) -> dict[Any, Any] | None:
+        found = unpack_parts(data[HEAD_BYTES:])
+        return None if found is None else dict(zip(*found, strict=True))
+
+    return pack, unpack
+
+
+def _parts_codec(head: bytes) -> Codec:
+    pack_parts, unpack_parts = pack_untagged, unpack_untagged
 
     def pack(plain: Any) -> bytes:
-        return head + dumps(plain, 5)
+        return head + pack_parts(plain)
 
-    return pack, lambda data: loads(data[HEAD_BYTES:])
+    return pack, lambda data: unpack_parts(data[HEAD_BYTES:])

@@ -1,7 +1,6 @@
 """How a state's type may change while its bytes stay: fields added, removed, renamed, numbers widened.
 
-Owns the rules and what turns plain data of an old schema into those of a new one. Whether a pickle can be read as a
-type shows when it is read.
+Whether a pickle can be read as a type shows when it is read.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from penstock.common.typeinfo import MapTypeInfo, RowTypeInfo, TupleTypeInfo, Ty
 from penstock.errors import StateError
 from penstock.state.serializers.avro_forms import avro_evolution
 from penstock.state.serializers.avro_rules import avro_incompatibility
+from penstock.state.serializers.descriptions import described
 from penstock.state.serializers.encoding import NULL, encoding_of
 from penstock.state.serializers.forms import form_of
-from penstock.state.serializers.schemas import Schema, described, layout_of, schema_of
+from penstock.state.serializers.schemas import Schema, layout_of, schema_of
 from penstock.state.values import load_value
 
 if TYPE_CHECKING:

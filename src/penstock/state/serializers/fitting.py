@@ -1,4 +1,4 @@
-"""What a state with a declared type keeps of a value it is given; owns that it is what would be read back later.
+"""What a state with a declared type keeps of a value it is given.
 
 A value that is only checked when it is written would be one thing until the batch ends and another one afterwards.
 """
@@ -12,8 +12,9 @@ from penstock.common.avro_type import GenericRecordAvroTypeInfo
 from penstock.common.typeinfo import TypeInformation
 from penstock.errors import StateError
 from penstock.state.serializers.basic_forms import MisfitError
+from penstock.state.serializers.descriptions import described
 from penstock.state.serializers.forms import form_of
-from penstock.state.serializers.schemas import PICKLE, described, schema_of
+from penstock.state.serializers.schemas import PICKLE, schema_of
 
 Fit = Callable[[Any], Any]
 

@@ -1,4 +1,4 @@
-"""Values of any declared type as plain data and back; owns types made of others. Compiled once for each state.
+"""Values of any declared type as plain data and back. Compiled once for each state.
 
 Fields are checked by code that is made for the type: a loop over fields would cost as much as the pickling.
 """
@@ -12,12 +12,14 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
+from penstock.common.composite_types import FrozenListTypeInfo
 from penstock.common.own_copies import own_copy
 from penstock.common.typeinfo import MapTypeInfo, RecordTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation
 from penstock.common.types import Row, RowKind
 from penstock.state.serializers.avro_forms import avro_form
 from penstock.state.serializers.basic_forms import BASIC, Form, MisfitError
-from penstock.state.serializers.schemas import described, schema_of
+from penstock.state.serializers.descriptions import described
+from penstock.state.serializers.schemas import schema_of
 from penstock.state.values import dump_value, load_value
 
 
@@ -30,7 +32,8 @@ def form_of(type_info: TypeInformation, keeps_objects: bool = False) -> Form:
         return BASIC[kind]
     expected = described(schema)
     if kind == "LIST":
-        return _list_form(expected, part_of(getattr(type_info, "element_type")))  # noqa: B009 - four classes have it
+        form = _list_form(expected, part_of(getattr(type_info, "element_type")))  # noqa: B009 - four classes have it
+        return _frozen(form) if isinstance(type_info, FrozenListTypeInfo) else form
     if kind == "AVRO":
         return avro_form(expected, schema["schema"])
     if isinstance(type_info, MapTypeInfo):
@@ -94,8 +97,18 @@ def _list_form(expected: str, element: Form) -> Form:
 
     back = element.from_plain
     if back is None:
-        return Form(to_plain)
+        return Form(to_plain, lambda plain: None if plain is None else list(plain))
     return Form(to_plain, lambda plain: None if plain is None else [back(each) for each in plain])
+
+
+def _frozen(form: Form) -> Form:
+    """The same with tuples for lists, also as plain data, which may then be the key of a map."""
+    to_list, from_plain = form.to_plain, form.from_plain or _same
+
+    def to_plain(value: Any) -> Any:
+        return None if value is None else tuple(to_list(value))
+
+    return Form(to_plain, lambda plain: None if plain is None else tuple(from_plain(plain)))
 
 
 def _as_list(expected: str, value: Any) -> list[Any]:

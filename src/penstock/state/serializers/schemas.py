@@ -1,4 +1,4 @@
-"""Types of state as JSON: schemas, the part of them that decides about bytes, and their number; owns no bytes.
+"""Types of state as JSON: schemas, the part of them that decides about bytes, and their number.
 
 A schema is a dict with "type": a basic type by its name in `Types`, or
 
@@ -102,34 +102,3 @@ def number_of(schema: Schema) -> bytes:
 def schema_text(schema: Schema) -> bytes:
     """Return a schema as it is kept beside the rows."""
     return json.dumps(schema, sort_keys=True, separators=(",", ":")).encode()
-
-
-def described(schema: Schema) -> str:
-    """Return a schema as a message shows it: like the type that it was made of."""
-    kind = schema["type"]
-    if kind == "LIST":
-        return f"LIST({described(schema['element'])})"
-    if kind == "MAP":
-        return f"MAP({described(schema['key'])}, {described(schema['value'])})"
-    if kind in ("TUPLE", "ROW"):
-        return f"{kind}({', '.join(map(described, schema['fields']))})"
-    if kind == "RECORD":
-        fields = ", ".join(f"{each['name']}: {described(each['type'])}" for each in schema["fields"])
-        return f"{schema.get('class', 'ROW').rpartition('.')[2]}({fields})"
-    return "an object that is pickled" if kind == "PICKLE" else str(kind)
-
-
-def pickled_parts(schema: Schema, path: str = "") -> list[str]:
-    """Return which parts of a schema are pickled, by their path; an empty path is the whole."""
-    kind = schema["type"]
-    if kind == "PICKLE":
-        return [path]
-    if kind == "LIST":
-        return pickled_parts(schema["element"], f"{path}[]")
-    if kind == "MAP":
-        return pickled_parts(schema["key"], f"{path}.key") + pickled_parts(schema["value"], f"{path}[]")
-    if kind in ("TUPLE", "ROW"):
-        return [each for at, part in enumerate(schema["fields"]) for each in pickled_parts(part, f"{path}.f{at}")]
-    if kind == "RECORD":
-        return [each for part in schema["fields"] for each in pickled_parts(part["type"], f"{path}.{part['name']}")]
-    return []

@@ -1,4 +1,4 @@
-"""What turns values of one state into bytes and back, bytes of its older types included; owns messages of misfits."""
+"""What turns values of one state into bytes and back, bytes of its older types included."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.errors import StateError
 from penstock.state.serializers.basic_forms import MisfitError
+from penstock.state.serializers.descriptions import described
 from penstock.state.serializers.encoding import HEAD_BYTES, NULL, PICKLED, TYPED, encoding_of
 from penstock.state.serializers.evolution import reader_for
 from penstock.state.serializers.forms import form_of
-from penstock.state.serializers.schemas import PICKLE, Schema, described, number_of, schema_of
+from penstock.state.serializers.schemas import PICKLE, Schema, number_of, schema_of
 from penstock.state.values import dump_value, load_value
 
 # Encoding takes these as they are and refuses what is not of the type, all in C.

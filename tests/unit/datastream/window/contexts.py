@@ -1,4 +1,4 @@
-"""Contexts that assigners, triggers and evictors run in here: clocks and state are plain fields; owns no test."""
+"""Contexts that assigners, triggers and evictors run in here: clocks and state are plain fields."""
 
 from __future__ import annotations
 

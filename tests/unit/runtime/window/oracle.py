@@ -1,8 +1,6 @@
 """What a window operator must emit, found by brute force from the whole input at once.
 
-Shares no code with the operator: windows are pairs of numbers, contents are plain lists. Owns Flink's rules for event
-time windows as far as `test_oracle` draws them: assigners, lateness, and the triggers `default`, `purging`, `count`,
-`purging count` and `continuous`.
+Shares no code with the operator: windows are pairs of numbers, contents are plain lists.
 """
 
 from __future__ import annotations

@@ -12,16 +12,15 @@ import pytest
 from penstock.common import Row
 from penstock.common.column_block import ColumnBlock
 from penstock.datastream import avg_of, count, max_of, min_of, sum_of
-from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.selectors import CompositeSelector, FieldSelector
 from penstock.datastream.window import EventTimeTrigger, TumblingEventTimeWindows
-from penstock.datastream.window_rows import WindowRow
 from penstock.runtime import rows
 from penstock.runtime.columns import KeyFields, decode_columns, encode_columns
 from penstock.runtime.operators import LocalWindowAggregation, RollingFieldsOperator, StreamOperator, WindowOperator
 from penstock.runtime.operators.window import Evaluation, WindowSpec, field_panes
-from penstock.runtime.operators.window.local import PaneGrid
 from penstock.runtime.operators.window.partials import Partial
+from penstock.vocabulary.field_aggregation import FieldAggregation
+from penstock.vocabulary.window_rows import WindowRow
 from tests.unit.runtime.rig import Rig
 
 TEN = TumblingEventTimeWindows.of(10)
@@ -51,7 +50,7 @@ def block(keys: list[Any], values: list[Any], kind: Any = None) -> ColumnBlock:
 
 
 def local(tmp_path: Path, *, key: Any = "k", sends_columns: bool = True, **settings: Any) -> Rig:
-    grid = PaneGrid.of(TEN)
+    grid = TEN.pane_grid()
     assert grid is not None
     selector = CompositeSelector(tuple(map(FieldSelector, key))) if isinstance(key, tuple) else FieldSelector(key)
     operator = LocalWindowAggregation(selector, grid, FUNCTION, is_pure=True, sends_columns=sends_columns, **settings)
@@ -100,7 +99,7 @@ def test_partials_of_a_pane_leave_as_columns_before_its_watermark(tmp_path: Path
     assert kinds(rig) == [ColumnBlock]
 
 
-def test_a_slot_that_has_seen_nothing_is_none(tmp_path: Path) -> None:
+def test_a_measure_that_has_seen_nothing_is_none(tmp_path: Path) -> None:
     rig = local(tmp_path)
     feed(rig, block([1, 2], [None, 3], pa.int32()), [0, 1])
     rig.finish()
@@ -196,7 +195,7 @@ def partials(start: int, *parts: tuple[Any, int, Any, Any]) -> ColumnBlock:
     return ColumnBlock(pa.RecordBatch.from_arrays(arrays, names=names), field_panes.PartialOfKey)
 
 
-def test_a_young_window_fires_as_columns_and_leaves_no_state(tmp_path: Path) -> None:
+def test_a_window_in_memory_fires_as_columns_and_leaves_no_state(tmp_path: Path) -> None:
     rig = windows(tmp_path)
     feed(rig, partials(0, (1, 2, 5, 4), (2, 1, None, None)), [0, 0], "k")
     feed(rig, partials(0, (1, 1, 3, 3)), [0], "k")

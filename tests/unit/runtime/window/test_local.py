@@ -16,19 +16,19 @@ from penstock.datastream.window import (
     CumulativeEventTimeWindows,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
-    TumblingProcessingTimeWindows,
 )
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.operators import MapOperator
 from penstock.runtime.operators.window import local
-from penstock.runtime.operators.window.local import LocalWindowAggregation, PaneGrid
+from penstock.runtime.operators.window.local import LocalWindowAggregation
 from penstock.runtime.operators.window.partials import Partial
+from penstock.vocabulary.window.pane_grid import PaneGrid
 from tests.unit.runtime.rig import Rig
 
 
 def grid_of(assigner: Any) -> PaneGrid:
-    grid = PaneGrid.of(assigner)
-    assert grid is not None
+    grid = assigner.pane_grid()
+    assert isinstance(grid, PaneGrid)
     return grid
 
 
@@ -109,25 +109,12 @@ def test_a_pane_is_in_whole_windows_and_open_exactly_while_none_of_them_has_pass
     assigner: Any, timestamp: int, watermark: int
 ) -> None:
     grid = grid_of(assigner)
-    start = timestamp - (timestamp - grid.offset) % grid.width
+    start = grid.pane_of(timestamp)
     windows = assigner.assign_windows(None, timestamp, None)
     for other in (start, start + grid.width - 1):
         assert assigner.assign_windows(None, other, None) == windows
     has_passed = any(window.max_timestamp() <= watermark for window in windows)
     assert (timestamp < grid.open_from(watermark)) == has_passed
-
-
-class OddWindows(TumblingEventTimeWindows[Any]):
-    pass
-
-
-@pytest.mark.parametrize(
-    "assigner",
-    [TumblingProcessingTimeWindows.of(10), OddWindows(10, None), SlidingEventTimeWindows.of(5, 8)],
-    ids=["clock", "derived", "gaps"],
-)
-def test_other_windows_have_no_panes(assigner: Any) -> None:
-    assert PaneGrid.of(assigner) is None
 
 
 # ---- when groups leave ----

@@ -24,7 +24,7 @@ from penstock.datastream.window import (
 )
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.operators.window import Evaluation, Partial, WindowOperator, WindowSpec
-from penstock.runtime.operators.window.local import LocalWindowAggregation, PaneGrid
+from penstock.runtime.operators.window.local import LocalWindowAggregation
 from penstock.testing.harness import KeyedHarness, OperatorHarness
 
 LATE = OutputTag("late")
@@ -69,7 +69,7 @@ def test_a_reduce_function_that_returns_none_empties_its_window_and_no_other(ass
 
 
 def test_a_reduce_function_that_returns_none_before_the_exchange_starts_anew() -> None:
-    grid = PaneGrid.of(TumblingEventTimeWindows.of(10))
+    grid = TumblingEventTimeWindows.of(10).pane_grid()
     assert grid is not None
     with OperatorHarness(LocalWindowAggregation(key_of, grid, cancelled)) as harness:
         harness.process_elements([(("a", 1), 1), (("a", -1), 2), (("a", 5), 3), (("b", 1), 1), (("b", -1), 2)])

@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.datastream import count, sum_of
-from penstock.datastream.commutativity import commutative
-from penstock.datastream.field_aggregation import FieldAggregation
 from penstock.datastream.functions import AggregateFunction, ProcessWindowFunction
 from penstock.datastream.window import (
     CountEvictor,
@@ -33,6 +31,8 @@ from penstock.runtime.operators.window import Evaluation, WindowOperator, Window
 from penstock.runtime.operators.window import layout as layouts
 from penstock.runtime.operators.window.panes import uses_panes
 from penstock.testing.harness import KeyedHarness
+from penstock.vocabulary.commutativity import commutative
+from penstock.vocabulary.field_aggregation import FieldAggregation
 
 FOREVER = 2**63 - 1
 

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.datastream.commutativity import commutative
 from penstock.datastream.functions import AggregateFunction, ProcessWindowFunction
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import EventTimeTrigger, SlidingEventTimeWindows
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.operators.window import Evaluation, WindowOperator, WindowSpec
-from penstock.runtime.operators.window.panes import STATE_NAME, PaneTimes, uses_panes
+from penstock.runtime.operators.window.panes import STATE_NAME, cleanup_time, uses_panes
 from penstock.testing.harness import KeyedHarness
+from penstock.vocabulary.commutativity import commutative
+from penstock.vocabulary.window.pane_grid import PaneGrid
 
 
 @settings(max_examples=60)
@@ -28,17 +29,18 @@ from penstock.testing.harness import KeyedHarness
 )
 def test_times_agree_with_the_assigner(slide: int, size: int, offset: int, time: int, data: Any) -> None:
     offset = offset % slide
-    times = PaneTimes(size, slide, offset, lateness=4)
+    lateness = 4
+    times = PaneGrid.sliding(size, slide, offset)
     windows = SlidingEventTimeWindows.of(size, slide, offset).assign_windows(None, time, None)  # type: ignore[arg-type]
     pane = times.pane_of(time)
     ends = sorted(window.max_timestamp() for window in windows)
     if not ends:
         return
-    assert (times.first(pane), times.last(pane)) == (ends[0], ends[-1])
+    assert (times.first_end(pane), times.last_end(pane)) == (ends[0], ends[-1])
     assert all(times.is_end(end) for end in ends)
     after = data.draw(st.integers(-60, 60))
-    assert times.next(pane, after) == min((end for end in ends if end > after), default=None)
-    assert (pane < times.needed_from(after)) == (times.cleanup(ends[-1]) <= after)
+    assert times.next_end(pane, after) == min((end for end in ends if end > after), default=None)
+    assert (pane < times.needed_from(after - lateness)) == (cleanup_time(ends[-1], lateness) <= after)
 
 
 class Total(AggregateFunction):

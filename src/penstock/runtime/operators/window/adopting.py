@@ -1,4 +1,4 @@
-"""Windows that other settings have left in the state, brought into the present ones; owns what is done once, per key.
+"""Windows that other settings have left in the state, brought into the present ones.
 
 Panes become windows: each that is open, or kept for late records, gets what it had. Windows of another trigger or
 lateness get the timers that they would have. Nothing is emitted.
@@ -11,8 +11,6 @@ from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK
 from penstock.common.own_copies import own_copies
-from penstock.datastream.state import ValueStateDescriptor
-from penstock.datastream.window import TimeWindow
 from penstock.errors import StateError
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.window.combining import Combiner
@@ -20,21 +18,25 @@ from penstock.runtime.operators.window.contents import STATE_NAME as CONTENTS
 from penstock.runtime.operators.window.merging import STATE_NAME as MERGING
 from penstock.runtime.operators.window.merging import MergingWindows
 from penstock.runtime.operators.window.panes import STATE_NAME as PANES
-from penstock.runtime.operators.window.panes import PaneTimes
+from penstock.runtime.operators.window.panes import cleanup_time
 from penstock.runtime.operators.window.shapes import fires_once_at_the_end
 from penstock.runtime.operators.window.windows import Windows
 from penstock.state.keyed import VOID_NAMESPACE
 from penstock.state.timers import EVENT
+from penstock.vocabulary.state import ValueStateDescriptor
+from penstock.vocabulary.window import TimeWindow
+from penstock.vocabulary.window.pane_grid import PaneGrid
 
 
 class PanesToWindows:
     """Takes the panes of an assigner apart into its windows."""
 
     def __init__(self, windows: Windows, combiner: Combiner, written: Layout) -> None:
-        settings, lateness = written["assigner"], written["lateness"]
+        settings = written["assigner"]
         self._windows = windows
         self._combiner = combiner
-        self._times = PaneTimes(settings["size"], settings["slide"], settings["offset"], lateness)
+        self._grid = PaneGrid.sliding(settings["size"], settings["slide"], settings["offset"])
+        self._lateness: int = written["lateness"]
         self._panes = windows.backend.get_value_state(ValueStateDescriptor(PANES, None))
         self._contents = windows.backend.get_value_state(ValueStateDescriptor(CONTENTS, None))
 
@@ -57,15 +59,15 @@ class PanesToWindows:
         if held is None:
             return
         self._panes.clear()
-        times, panes = self._times, held[1]
-        ends = {end for pane in panes for end in range(times.first(pane), times.last(pane) + 1, times.slide)}
+        grid, panes = self._grid, held[1]
+        ends = {end for pane in panes for end in range(grid.first_end(pane), grid.last_end(pane) + 1, grid.slide)}
         for end in sorted(ends):
-            if times.cleanup(end) > self._windows.operator.watermark:  # else it was over before
+            if cleanup_time(end, self._lateness) > self._windows.operator.watermark:  # else it was over before
                 self._make_window(end, panes)
         self._windows.backend.set_namespace(VOID_NAMESPACE)
 
     def _make_window(self, end: int, panes: dict[int, Any]) -> None:
-        start = end + 1 - self._times.size
+        start = end + 1 - self._grid.size
         parts = own_copies([part for pane, part in panes.items() if start <= pane <= end and part is not None])
         window = TimeWindow(start, end + 1)
         if parts and not self._windows.is_late(window):

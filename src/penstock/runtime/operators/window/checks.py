@@ -1,11 +1,11 @@
-"""Which specifications of windows cannot work, said when the operator is made; owns no behaviour of windows."""
+"""Refusal of windows that cannot work, when the operator is made."""
 
 from __future__ import annotations
 
-from penstock.datastream.window import EventTimeTrigger, MergingWindowAssigner
 from penstock.errors import GraphError
-from penstock.runtime.operators.window.shapes import grid_of
+from penstock.runtime.operators.window.shapes import event_time_panes, fires_once_at_the_end
 from penstock.runtime.operators.window.spec import Evaluation, WindowSpec
+from penstock.vocabulary.window import MergingWindowAssigner
 
 
 def check_spec(spec: WindowSpec) -> None:
@@ -28,7 +28,7 @@ def check_spec(spec: WindowSpec) -> None:
         raise GraphError(f"{type(spec.evictor).__name__} needs every element, but the input is pre-aggregated")
     if spec.combine is None:
         raise GraphError("pre-aggregated input needs a reduce or aggregate function to merge it")
-    if type(spec.trigger) is not EventTimeTrigger or grid_of(spec.assigner) is None:
+    if not fires_once_at_the_end(spec) or event_time_panes(spec) is None:
         raise GraphError(
             f"pre-aggregated input works with EventTimeTrigger and tumbling, sliding or cumulative windows only, "
             f"not with {trigger} and {assigner}"

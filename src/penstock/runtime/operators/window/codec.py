@@ -1,4 +1,4 @@
-"""Windows as the namespace of their state and timers; owns the bytes of custom windows, not of built-in ones."""
+"""Windows as the namespace of their state and timers."""
 
 from __future__ import annotations
 

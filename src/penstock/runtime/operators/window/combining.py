@@ -1,4 +1,4 @@
-"""How the records of a window become one accumulator; owns the shapes of functions, not what is kept."""
+"""How the records of a window become one accumulator."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 from penstock.common.own_copies import itself, own_copy
-from penstock.datastream.functions import AggregateFunction
 from penstock.errors import StateError
 from penstock.runtime.callables import method_or_callable
 from penstock.runtime.operators.window.partials import Partial
+from penstock.vocabulary.functions import AggregateFunction
 
 
 class Combiner(Protocol):

@@ -1,4 +1,4 @@
-"""What a window holds, for the current key and namespace: elements or one accumulator; owns neither windows nor timers.
+"""What a window holds, for the current key and namespace: elements or one accumulator.
 
 The way a window is shown to its function is decided here too, because evictors change the contents on that occasion.
 """
@@ -9,10 +9,10 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Protocol
 
 from penstock.common.own_copies import ATOMS, own_copies, own_copy
-from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
-from penstock.datastream.window import Evictor, TimestampedValue
 from penstock.runtime.operators.window.combining import Combiner, merge_all
 from penstock.state.keyed import KeyedStateBackend
+from penstock.vocabulary.state import ListStateDescriptor, ValueStateDescriptor
+from penstock.vocabulary.window import Evictor, TimestampedValue
 
 STATE_NAME = "_window_contents"
 
@@ -20,7 +20,7 @@ Evaluate = Callable[[Any, list[Any]], None]
 """Hand a window's elements to its function."""
 
 Groups = dict[Hashable, list[Any]]
-"""Records by the slot of their key."""
+"""Records by their keys in the form that can be looked up."""
 
 
 class Contents(Protocol):

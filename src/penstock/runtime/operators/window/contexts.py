@@ -1,4 +1,4 @@
-"""What assigners, triggers, evictors and window functions can ask and do; owns which state they see, not its contents.
+"""What assigners, triggers, evictors and window functions can ask and do.
 
 While a window is worked on, the backend's namespace is that window. State that belongs to the key as a whole (asked for
 in `open` or by `global_state`) therefore leaves the namespace for the time of each call.
@@ -9,16 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.datastream.functions import KeyedStateStore, ProcessWindowFunction, RuntimeContext
-from penstock.datastream.output_tag import OutputTag
-from penstock.datastream.state import (
-    AggregatingStateDescriptor,
-    ListStateDescriptor,
-    MapStateDescriptor,
-    ReducingStateDescriptor,
-    ValueStateDescriptor,
-)
-from penstock.datastream.window import Evictor, Trigger, WindowAssigner
 from penstock.errors import StateError
 from penstock.metrics import MetricGroup
 from penstock.runtime.callables import Collector
@@ -26,6 +16,21 @@ from penstock.runtime.context import OperatorContext, OperatorRuntimeContext
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.state.keyed import VOID_NAMESPACE, KeyedStateBackend
 from penstock.state.timers import EVENT, PROCESSING, InternalTimers
+from penstock.vocabulary.functions import (
+    KeyedStateStore,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    RuntimeContext,
+)
+from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.state import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    ValueStateDescriptor,
+)
+from penstock.vocabulary.window import Evictor, Trigger, WindowAssigner
 
 _GETTERS: dict[type, str] = {
     ValueStateDescriptor: "get_state",
@@ -255,7 +260,7 @@ class NoWindowState(KeyedStateStore):
         )
 
 
-class FunctionContext(ProcessWindowFunction.Context[Any]):
+class FunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction.Context[Any]):
     """Handed to window functions; `current` is the window."""
 
     def __init__(self, operator: StreamOperator, collector: Collector, is_merging: bool) -> None:

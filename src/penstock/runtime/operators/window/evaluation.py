@@ -1,4 +1,4 @@
-"""How a fired window becomes output: the result itself or a call of the window function; owns no contents."""
+"""How a fired window becomes output: the result itself or a call of the window function."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK
-from penstock.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction
 from penstock.runtime.callables import Collector, checked_results, method_or_callable, with_collector
 from penstock.runtime.operators.window.contexts import FunctionContext
 from penstock.runtime.operators.window.spec import Evaluation
 from penstock.state.keyed import KeyedStateBackend
+from penstock.vocabulary.functions import ProcessAllWindowFunction, ProcessWindowFunction
 
 _KEYED = {Evaluation.APPLY, Evaluation.PROCESS}
 _METHODS = {

@@ -1,7 +1,7 @@
-"""Columns of records that wait, by pane of time, to be folded by key; owns no windows and no time.
+"""Columns of records that wait, by pane of time, to be folded by key.
 
 Many blocks are folded at once, so that what a key costs is shared by many records. What was folded can wait again, and
-travel: as a block of *partials*, whose columns are the fields of the key, the slots and the number of records.
+travel: as a block of *partials*, whose columns are the fields of the key, the measures and the number of records.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from penstock.datastream.field_aggregates import Slot
 from penstock.runtime.columns import ColumnBlock, KeyFields, Stamps, key_array
 from penstock.runtime.field_columns import (
     FieldNumbers,
@@ -27,8 +26,11 @@ from penstock.runtime.field_columns import (
     numbers_of,
 )
 from penstock.runtime.operators.window.partials import Partial
+from penstock.runtime.operators.window.rest import ALL, NOTHING, Rest
+from penstock.vocabulary.field_aggregates import Measure
+from penstock.vocabulary.window.pane_grid import PaneGrid
 
-__all__ = ["PaneColumns", "PartialOfKey", "PartialOfTuple", "merging_slots"]
+__all__ = ["PaneColumns", "PartialOfKey", "PartialOfTuple", "merging_measures"]
 
 TIME_LIMIT = 2**62
 """Times beyond are left to Python's numbers: the start of their pane may need more than 64 bits."""
@@ -50,7 +52,7 @@ class PartialOfKey(tuple[Any, ...]):
         """Make the partial of a row."""
         key = [value for name, value in columns.items() if not name.startswith(_MARK)]
         held = tuple([value for name, value in columns.items() if name.startswith(_MARK)])
-        # In the order in which `block_of` puts the columns: start, count, slots.
+        # In the order in which `block_of` puts the columns: start, count, measures.
         return Partial(cls.key_of(key), held[0], held[2:], held[1])
 
     @staticmethod
@@ -78,22 +80,23 @@ class _Piece(NamedTuple):
         return self.keys.kind(), *((field, column.values.dtype) for field, column in self.numbers.items())
 
 
-def merging_slots(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
+def merging_measures(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
     """What merges the columns of partials: counts are added up; the last one is the number of records."""
-    merged = [Slot("sum" if slot.kind == "count" else slot.kind, f"{_MARK}{at}") for at, slot in enumerate(slots)]
-    return *merged, Slot("sum", _COUNT)
+    merged = [
+        Measure("sum" if measure.kind == "count" else measure.kind, f"{_MARK}{at}")
+        for at, measure in enumerate(measures)
+    ]
+    return *merged, Measure("sum", _COUNT)
 
 
 class PaneColumns:
-    """What slots need of the blocks that have come, records and partials, by start of pane."""
+    """What measures need of the blocks that have come, records and partials, by start of pane."""
 
-    def __init__(self, slots: tuple[Slot, ...], key_fields: KeyFields, width: int, offset: int) -> None:
-        """Panes are `width` wide, counted from `offset`."""
+    def __init__(self, measures: tuple[Measure, ...], key_fields: KeyFields, grid: PaneGrid) -> None:
         self._key_fields = key_fields
-        self._width = width
-        self._offset = offset
-        self._slots = slots
-        self._merging = merging_slots(slots)
+        self._grid = grid
+        self._measures = measures
+        self._merging = merging_measures(measures)
         self.clear()
 
     def clear(self) -> None:
@@ -109,29 +112,29 @@ class PaneColumns:
 
     # What comes in
 
-    def take(self, block: ColumnBlock, timestamps: Stamps, is_open: Callable[[int], bool]) -> Numbers | None:
-        """Take what belongs to panes that are open; returns the places of the rest, or None if only objects will do."""
+    def take(self, block: ColumnBlock, timestamps: Stamps, is_open: Callable[[int], bool]) -> Rest:
+        """Take what belongs to panes that are open; `ALL` is left if only objects will do."""
         is_partial = isinstance(block.form, type) and issubclass(block.form, PartialOfKey)
-        piece = self._piece(block, self._merging if is_partial else self._slots)
+        piece = self._piece(block, self._merging if is_partial else self._measures)
         if piece is None or not (timestamps.min() > -TIME_LIMIT and timestamps.max() < TIME_LIMIT):
-            return None
-        panes = timestamps - (timestamps - self._offset) % self._width
+            return ALL
+        panes = self._grid.panes_of_column(timestamps)
         target = self._partials if is_partial else self._records
         if panes[0] == panes[-1] and (panes == panes[0]).all():
             start = int(panes[0])
             if not is_open(start):
-                return np.arange(piece.size)
+                return Rest(np.arange(piece.size))
             target.setdefault(start, []).append(piece)
             self.count += piece.size
-            return np.empty(0, np.int64)
+            return NOTHING
         return self._deal_out(piece, panes, target, is_open)
 
     def _deal_out(
         self, piece: _Piece, panes: Numbers, target: dict[int, list[_Piece]], is_open: Callable[[int], bool]
-    ) -> Numbers | None:
+    ) -> Rest:
         starts = np.unique(panes).tolist()
         if len(starts) * FEW_FOR_A_PANE > piece.size:
-            return None
+            return ALL
         is_left = np.zeros(piece.size, np.bool_)
         for start in starts:
             is_here = panes == start
@@ -141,13 +144,13 @@ class PaneColumns:
             part = piece.take(np.flatnonzero(is_here))
             target.setdefault(start, []).append(part)
             self.count += part.size
-        return np.flatnonzero(is_left)
+        return Rest(np.flatnonzero(is_left))
 
-    def _piece(self, block: ColumnBlock, slots: tuple[Slot, ...]) -> _Piece | None:
+    def _piece(self, block: ColumnBlock, measures: tuple[Measure, ...]) -> _Piece | None:
         array = key_array(block, self._key_fields) if len(block) else None
         keys = None if array is None else keys_of(array)
-        numbers = numbers_of(block, slots)
-        if keys is None or numbers is None or _may_overflow(numbers, slots):
+        numbers = numbers_of(block, measures)
+        if keys is None or numbers is None or _may_overflow(numbers, measures):
             return None
         return _Piece(keys, numbers, len(block))
 
@@ -157,7 +160,7 @@ class PaneColumns:
         """Take out a pane, folded: into one, unless there are columns of several kinds or numbers could get too big."""
         records, partials = self._records.pop(start, []), self._partials.pop(start, [])
         self.count -= sum(piece.size for piece in (*records, *partials))
-        made = [fold(piece.keys, piece.numbers, self._slots) for piece in _together(records, self._slots)]
+        made = [fold(piece.keys, piece.numbers, self._measures) for piece in _together(records, self._measures)]
         if len(made) + len(partials) < 2:
             return made or [self._merged(piece) for piece in partials]
         waiting = [*partials, *map(_piece_of, made)]
@@ -185,26 +188,28 @@ class PaneColumns:
             return None
         size = len(folded.counts)
         arrays = [*folded.keys.parts, np.full(size, start), folded.counts]
-        names = [*map(str, fields), _START, _COUNT, *(f"{_MARK}{at}" for at in range(len(folded.slots)))]
+        names = [*map(str, fields), _START, _COUNT, *(f"{_MARK}{at}" for at in range(len(folded.measures)))]
         columns = [pa.array(each) if isinstance(each, np.ndarray) else each for each in arrays]
-        columns += [pa.array(each.values, mask=None if each.valid is None else ~each.valid) for each in folded.slots]
+        columns += [pa.array(each.values, mask=None if each.valid is None else ~each.valid) for each in folded.measures]
         form = PartialOfTuple if folded.keys.is_tuple else PartialOfKey
         return ColumnBlock(pa.RecordBatch.from_arrays(columns, names=names), form)
 
 
 def _piece_of(folded: Folded) -> _Piece:
-    numbers: FieldNumbers = {f"{_MARK}{at}": column for at, column in enumerate(folded.slots)}
+    numbers: FieldNumbers = {f"{_MARK}{at}": column for at, column in enumerate(folded.measures)}
     numbers[_COUNT] = NumberColumn(folded.counts, None)
     return _Piece(folded.keys, numbers, len(folded.counts))
 
 
-def _may_overflow(numbers: FieldNumbers, slots: tuple[Slot, ...]) -> bool:
+def _may_overflow(numbers: FieldNumbers, measures: tuple[Measure, ...]) -> bool:
     return any(
-        slot.kind == "sum" and may_overflow(numbers[slot.field].values) for slot in slots if slot.field is not None
+        measure.kind == "sum" and may_overflow(numbers[measure.field].values)
+        for measure in measures
+        if measure.field is not None
     )
 
 
-def _together(pieces: list[_Piece], slots: tuple[Slot, ...]) -> Iterator[_Piece]:
+def _together(pieces: list[_Piece], measures: tuple[Measure, ...]) -> Iterator[_Piece]:
     """Join pieces of one kind, as long as their sums fit; each by itself does."""
     for _, run in groupby(pieces, key=_Piece.kind):
         alike = list(run)
@@ -212,7 +217,7 @@ def _together(pieces: list[_Piece], slots: tuple[Slot, ...]) -> Iterator[_Piece]
             yield alike[0]
             continue
         numbers = {field: _joined([piece.numbers[field] for piece in alike]) for field in alike[0].numbers}
-        if _may_overflow(numbers, slots):
+        if _may_overflow(numbers, measures):
             yield from alike
             continue
         yield _Piece(Keys.joined([piece.keys for piece in alike]), numbers, sum(piece.size for piece in alike))

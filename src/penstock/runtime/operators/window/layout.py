@@ -1,4 +1,4 @@
-"""What settings of windows decide about their state, as data, and which settings can go on from which; owns no state.
+"""What settings of windows decide about their state, as data, and which settings can go on from which.
 
 A window is a namespace of its key's state, so windows of time may change their length as in Flink: those that are open
 fire at their own ends, with what they have. What cannot be told any more is refused: numbers of count windows, contents
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.datastream.field_aggregation import FieldAggregation
-from penstock.datastream.functions import AggregateFunction
-from penstock.datastream.window import CountWindowSerializer, MergingWindowAssigner
 from penstock.runtime.layouts import Layout, difference
 from penstock.runtime.operators.window.spec import WindowSpec
+from penstock.vocabulary.field_aggregation import FieldAggregation
+from penstock.vocabulary.functions import AggregateFunction
+from penstock.vocabulary.window import CountWindowSerializer, MergingWindowAssigner
 
 PANES = "panes"
 _SETTINGS = ("size", "slide", "step", "offset", "gap", "window_size", "window_slide")
@@ -43,13 +43,13 @@ def _contents_of(spec: WindowSpec) -> Any:
     if spec.combine is None:
         return "elements"
     if isinstance(spec.combine, FieldAggregation):
-        return slots_in(spec.combine)
+        return measures_in(spec.combine)
     return "accumulators" if isinstance(spec.combine, AggregateFunction) else "reduced elements"
 
 
-def slots_in(function: FieldAggregation) -> list[list[Any]]:
+def measures_in(function: FieldAggregation) -> list[list[Any]]:
     """What the accumulators of field aggregates hold, place by place."""
-    return [[slot.kind, slot.field] for slot in function.slots]
+    return [[measure.kind, measure.field] for measure in function.measures]
 
 
 def _name_of(trigger: Any) -> str:

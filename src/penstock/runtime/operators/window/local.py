@@ -1,11 +1,10 @@
 """Window aggregation in front of the exchange: records of one key and pane travel as one partial result.
 
-Owns grouping, ownership of what is folded and when a group must leave; windows fire, and are late, behind the exchange.
+Windows fire, and are late, behind the exchange.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import repeat
@@ -16,22 +15,19 @@ import numpy as np
 from penstock.common.column_block import ColumnSelector
 from penstock.common.constants import MIN_WATERMARK
 from penstock.common.own_copies import ATOMS, own_copy
-from penstock.datastream.field_aggregation import FieldAggregation
-from penstock.datastream.functions import AggregateFunction
-from penstock.datastream.window import (
-    CumulativeEventTimeWindows,
-    SlidingEventTimeWindows,
-    TumblingEventTimeWindows,
-)
 from penstock.errors import KeyEncodingError
+from penstock.keys.codec import encode_key
 from penstock.runtime.callables import method_or_callable
 from penstock.runtime.columns import ColumnBlock, KeyFields, Stamps
 from penstock.runtime.key_selection import select_keys
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.window.field_panes import PaneColumns
 from penstock.runtime.operators.window.partials import Partial
+from penstock.runtime.operators.window.rest import ALL
 from penstock.runtime.rows import Timestamps
-from penstock.state.keys import encode_key
+from penstock.vocabulary.field_aggregation import FieldAggregation
+from penstock.vocabulary.functions import AggregateFunction
+from penstock.vocabulary.window.pane_grid import PaneGrid
 
 GROUP_LIMIT = 100_000
 TRIAL_RECORDS = 20_000
@@ -65,37 +61,6 @@ _Group = list[Any]
 """Accumulator, number of records, key, number in the order of the groups' first records."""
 
 
-@dataclass(frozen=True)
-class PaneGrid:
-    """The panes of an assigner: stretches of time whose records fall in the same windows.
-
-    Windows end every `period`, counted from `phase`. Both lie on the grid: no pane straddles the end of a window.
-    """
-
-    width: int
-    offset: int
-    period: int
-    phase: int
-
-    @staticmethod
-    def of(assigner: Any) -> PaneGrid | None:
-        """The panes of a built-in event-time assigner; None for others, and for sliding windows with gaps."""
-        kind = type(assigner)  # a derived class may assign otherwise
-        if kind is TumblingEventTimeWindows:
-            return PaneGrid(assigner.size, assigner.offset, assigner.size, assigner.offset)
-        if kind is SlidingEventTimeWindows and assigner.slide <= assigner.size:
-            width = math.gcd(assigner.size, assigner.slide)
-            return PaneGrid(width, assigner.offset, assigner.slide, assigner.offset + assigner.size)
-        if kind is CumulativeEventTimeWindows:
-            return PaneGrid(assigner.step, assigner.offset, assigner.step, assigner.offset)
-        return None
-
-    def open_from(self, watermark: int) -> int:
-        """The time from which on a record is in no window that the watermark has passed: the last such window's end."""
-        # The lowest watermark, as a timestamp, stands for "none": such records go alone, to be refused with the others.
-        return max(MIN_WATERMARK + 1, watermark + 1 - (watermark + 1 - self.phase) % self.period)
-
-
 class LocalWindowAggregation(StreamOperator):
     """Folds records into one accumulator for each key and pane, and sends it before any window of the pane can fire.
 
@@ -103,6 +68,8 @@ class LocalWindowAggregation(StreamOperator):
     where the watermark is at most this operator's. That does not hold for an input that was idle, whose watermark the
     others did not wait for; where late records are told apart (`minds_late`), everything goes alone from then on.
     """
+
+    kind = "local window"
 
     def __init__(
         self,
@@ -149,7 +116,7 @@ class LocalWindowAggregation(StreamOperator):
         fields = self.key_selector.key_fields if isinstance(self.key_selector, ColumnSelector) else None
         if fields is None or not isinstance(self.combine, FieldAggregation):
             return None
-        return PaneColumns(self.combine.slots, fields, self.grid.width, self.grid.offset)
+        return PaneColumns(self.combine.measures, fields, self.grid)
 
     def close(self) -> None:
         """Close the combining function."""
@@ -190,12 +157,12 @@ class LocalWindowAggregation(StreamOperator):
             self._send_all()
             self.output.emit(block, timestamps)
             return
-        rest = None if self._waiting is None else self._waiting.take(block, timestamps, self._is_open)
-        if rest is None or self._waiting is None:
+        rest = ALL if self._waiting is None else self._waiting.take(block, timestamps, self._is_open)
+        if rest.is_all or self._waiting is None:
             super().process_columns(block, timestamps, keys)
             return
-        if len(rest):
-            self.output.emit(block.take(rest).values(), timestamps[rest].tolist())
+        if not rest.is_nothing:
+            self.output.emit(block.take(rest.positions).values(), timestamps[rest.positions].tolist())
         if self._waiting.compact() and self._waiting.count > GROUP_LIMIT:
             self._send_all()
 
@@ -217,7 +184,7 @@ class LocalWindowAggregation(StreamOperator):
             self._tried = self._made = 0
 
     def _fold_block(self, values: list[Any], timestamps: Any, keys: list[Any]) -> None:
-        width, offset, open_from = self.grid.width, self.grid.offset, self._open_from
+        grid, width, open_from = self.grid, self.grid.width, self._open_from
         first, fold, panes, settles = self._first, self._fold, self._panes, self._settles
         late: list[Any] = []
         late_at: list[int] = []
@@ -225,18 +192,20 @@ class LocalWindowAggregation(StreamOperator):
         pane: dict[Hashable, _Group] = {}
         consumed = iter(values)
         try:
-            for value, timestamp, key, slot in zip(consumed, timestamps, keys, self._slots(keys, values), strict=False):
+            for value, timestamp, key, hashable in zip(
+                consumed, timestamps, keys, self._hashables(keys, values), strict=False
+            ):
                 if not start <= timestamp < stop:
                     if timestamp < open_from:
                         late.append(value)
                         late_at.append(timestamp)
                         continue
-                    start = timestamp - (timestamp - offset) % width
+                    start = grid.pane_of(timestamp)
                     stop = start + width
                     pane = panes.setdefault(start, {})
-                group = pane.get(slot)
+                group = pane.get(hashable)
                 if group is None:
-                    pane[slot] = [first(value), 1, key, self._begun]
+                    pane[hashable] = [first(value), 1, key, self._begun]
                     self._begun += 1
                     self._groups += 1
                 else:
@@ -324,7 +293,7 @@ class LocalWindowAggregation(StreamOperator):
     def _selected(self, values: list[Any]) -> list[Any]:
         return select_keys(self.key_selector, values, self.failure)
 
-    def _slots(self, keys: list[Any], values: list[Any]) -> list[Any]:
+    def _hashables(self, keys: list[Any], values: list[Any]) -> list[Any]:
         """Keys as they are, for equal keys are one key; stand-ins where one of them cannot be hashed."""
         try:
             dict.fromkeys(keys)

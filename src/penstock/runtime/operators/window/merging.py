@@ -1,4 +1,4 @@
-"""Windows that grow together: which windows of a key are which, kept in its state; owns no rule of when windows merge.
+"""Windows that grow together: which windows of a key are which, kept in its state.
 
 A window's contents stay in the namespace of the first window it was made from, so that a window that only grows moves
 nothing. The state says which: pairs of a window and the window its contents are in, both as bytes, in their order.
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.datastream.state import ValueStateDescriptor
-from penstock.datastream.window import MergingWindowAssigner
 from penstock.errors import StateError
 from penstock.runtime.operators.window.windows import Windows
 from penstock.state.keyed import VOID_NAMESPACE
+from penstock.vocabulary.state import ValueStateDescriptor
+from penstock.vocabulary.window import MergingWindowAssigner
 
 STATE_NAME = "_merging_windows"
 

@@ -6,13 +6,12 @@ where nobody can tell the difference, in `grouping`, `sessions` and `panes`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from penstock.datastream.window import MergingWindowAssigner
 from penstock.runtime.callables import Collector
 from penstock.runtime.columns import ColumnBlock, Stamps, key_objects
 from penstock.runtime.context import OperatorRuntimeContext
@@ -31,18 +30,20 @@ from penstock.runtime.operators.window.contents import (
 from penstock.runtime.operators.window.contexts import EvictionContext, FunctionContext, WindowRuntimeContext
 from penstock.runtime.operators.window.evaluation import Evaluator
 from penstock.runtime.operators.window.grouping import grouping_for
+from penstock.runtime.operators.window.in_memory import InMemoryWindows, can_stay_in_memory
 from penstock.runtime.operators.window.layout import PANES, layout_of, refusal_of
 from penstock.runtime.operators.window.merging import MergingWindows
 from penstock.runtime.operators.window.panes import Panes, uses_panes
 from penstock.runtime.operators.window.partials import Partial
+from penstock.runtime.operators.window.rest import ALL, Rest
 from penstock.runtime.operators.window.sessions import session_grouping_for
-from penstock.runtime.operators.window.shapes import fires_once_at_the_end, gives_one_window
+from penstock.runtime.operators.window.shapes import fires_once_at_the_end
 from penstock.runtime.operators.window.spec import WindowSpec
 from penstock.runtime.operators.window.windows import Windows
-from penstock.runtime.operators.window.young import YoungWindows, can_be_young
 from penstock.runtime.rows import Timestamps
 from penstock.state.keyed import VOID_NAMESPACE
 from penstock.state.timers import EVENT, Timer
+from penstock.vocabulary.window import MergingWindowAssigner
 
 LATE_RECORDS = "numLateRecordsDropped"
 
@@ -50,8 +51,8 @@ LATE_RECORDS = "numLateRecordsDropped"
 class Grouping(Protocol):
     """What can be done with the records of a block together."""
 
-    def take(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> Sequence[int] | None:
-        """Take records; returns the positions of those that must go one by one, None if all must."""
+    def take(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> Rest:
+        """Take records; returns those that must go one by one."""
 
 
 class WindowOperator(TimedOperator):
@@ -60,6 +61,7 @@ class WindowOperator(TimedOperator):
     For windows over a whole stream the key is a constant.
     """
 
+    kind = "window"
     _in_panes: bool | None = None
 
     def __init__(self, spec: WindowSpec) -> None:
@@ -124,7 +126,7 @@ class WindowOperator(TimedOperator):
         self._element: Callable[[Any, int | None, Any], bool]
         self._timer: Callable[[int, int, bytes], None]
         self._grouping: Grouping | None
-        self._young = YoungWindows(self, spec, spec.key_fields) if can_be_young(spec) else None
+        self._in_memory = InMemoryWindows(self, spec, spec.key_fields) if can_stay_in_memory(spec) else None
         self._windows: Windows | None = None
         if in_panes:
             panes = Panes(self, backend, spec, self._combiner(is_shared=False), evaluator)
@@ -144,7 +146,7 @@ class WindowOperator(TimedOperator):
         spec, backend, evictor = self.spec, self.context.backend, self.spec.evictor
         assert backend is not None
         combiner = None
-        is_shared = not gives_one_window(spec.assigner)
+        is_shared = not spec.assigner.assigns_one_window
         if spec.combine is not None:
             combiner = self._combiner(is_shared=is_shared or evictor is not None)
         if evictor is not None:
@@ -169,71 +171,74 @@ class WindowOperator(TimedOperator):
         return self._runtime_context
 
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
-        """Start without young windows."""
-        if self._young is not None:
-            self._young.begin_batch()
+        """Start without windows in memory."""
+        if self._in_memory is not None:
+            self._in_memory.begin_batch()
 
     def end_batch(self, now_ms: int, end_of_input: bool) -> None:
-        """Make state of what is left of young windows."""
-        if self._young is not None:
+        """Make state of what is left in memory."""
+        if self._in_memory is not None:
             self._age()
 
     def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
         """Let columns wait for the end of their windows where that can be; the rest as objects."""
-        rest = None
-        if self._young is not None and timestamps is not None:
-            rest = self._young.take_columns(block, timestamps)
-        if rest is None or timestamps is None:
+        if self._in_memory is None or timestamps is None:
             super().process_columns(block, timestamps, keys)
             return
-        if len(rest):
-            left = block.take(rest).values()
-            self._take_ordinarily(left, timestamps[rest].tolist(), key_objects(keys.take(pa.array(rest))))
+        rest = self._in_memory.take_columns(block, timestamps)
+        if rest.is_all:
+            super().process_columns(block, timestamps, keys)
+            return
+        if not rest.is_nothing:
+            left = rest.positions
+            keys_left = key_objects(keys.take(pa.array(left)))
+            self._take_ordinarily(block.take(left).values(), timestamps[left].tolist(), keys_left)
         self._age_if_full()
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Put a block into windows: those that began in this batch, and the others."""
         assert keys is not None
-        rest = None if self._young is None else self._young.take(values, timestamps, keys)
-        if rest is None:
+        rest = ALL if self._in_memory is None else self._in_memory.take(values, timestamps, keys)
+        if rest.is_all:
             self._take_ordinarily(values, timestamps, keys)
             return
-        if rest:
+        if not rest.is_nothing:
             assert timestamps is not None
-            chosen = ([each[index] for index in rest] for each in (values, timestamps, keys))
+            chosen = ([each[index] for index in rest.positions] for each in (values, timestamps, keys))
             self._take_ordinarily(*chosen)
         self._age_if_full()
 
     def _age_if_full(self) -> None:
-        if self._young is not None and self._young.is_full():
+        if self._in_memory is not None and self._in_memory.is_full():
             self._age()
 
     def _age(self, starts: list[int] | None = None) -> None:
         """Make state of what windows, or all of them, have got in this batch."""
-        assert self._young is not None
-        left = self._young.take_out(starts)
+        assert self._in_memory is not None
+        left = self._in_memory.take_out(starts)
         if left:
             self._take_ordinarily(left, [partial.start for partial in left], [partial.key for partial in left])
 
     def on_watermark(self, watermark: int) -> None:
         """Fire windows up to the watermark in the order of their ends, whatever they are kept in."""
-        if self._young is not None:
-            with_state, young = self._young.due(watermark)
+        if self._in_memory is not None:
+            with_state, in_memory_only = self._in_memory.due(watermark)
             self._age(with_state)  # before the watermark is there, or it would be late
             self.watermark = watermark
-            for start in young:
-                self._fire(EVENT, self._young.last_of(start))
-                self._young.fire(start)
+            for start in in_memory_only:
+                self._fire(EVENT, self._in_memory.last_of(start))
+                self._in_memory.fire(start)
         super().on_watermark(watermark)
 
     def _take_ordinarily(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> None:
         """Put a block into windows: together what can be, the rest one by one in its order."""
-        rest = None if self._grouping is None else self._grouping.take(values, timestamps, keys)
-        if rest is None:
+        rest = ALL if self._grouping is None else self._grouping.take(values, timestamps, keys)
+        if rest.is_all:
             self._one_by_one(values, timestamps, keys)
-        elif rest:
-            stamps: Timestamps = None if timestamps is None else [timestamps[index] for index in rest]
-            self._one_by_one([values[index] for index in rest], stamps, [keys[index] for index in rest])
+        elif not rest.is_nothing:
+            left = rest.positions
+            stamps: Timestamps = None if timestamps is None else [timestamps[index] for index in left]
+            self._one_by_one([values[index] for index in left], stamps, [keys[index] for index in left])
         self._collector.flush()
 
     def _one_by_one(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> None:

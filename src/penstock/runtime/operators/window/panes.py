@@ -8,26 +8,27 @@ there are panes.
 
 from __future__ import annotations
 
-import math
 from functools import reduce
 from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.own_copies import own_copies
-from penstock.datastream.commutativity import Order
-from penstock.datastream.state import ValueStateDescriptor
-from penstock.datastream.window import TimeWindow
 from penstock.errors import KeyEncodingError
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.window.codec import codec_of
 from penstock.runtime.operators.window.combining import Combiner, can_merge
 from penstock.runtime.operators.window.evaluation import Evaluator, clears_windows
-from penstock.runtime.operators.window.grouping import KeySlots
-from penstock.runtime.operators.window.shapes import fires_once_at_the_end, is_overlapping
+from penstock.runtime.operators.window.grouping import HashableKeys
+from penstock.runtime.operators.window.rest import ALL, Rest
+from penstock.runtime.operators.window.shapes import event_time_panes, fires_once_at_the_end
 from penstock.runtime.operators.window.spec import WindowSpec
 from penstock.runtime.rows import Timestamps
 from penstock.state.keyed import VOID_NAMESPACE, KeyedStateBackend
 from penstock.state.timers import EVENT
+from penstock.vocabulary.commutativity import Order
+from penstock.vocabulary.state import ValueStateDescriptor
+from penstock.vocabulary.window import TimeWindow
+from penstock.vocabulary.window.pane_grid import SlidingPaneGrid
 
 STATE_NAME = "_window_panes"
 
@@ -45,54 +46,22 @@ def uses_panes(spec: WindowSpec) -> bool:
     return (
         spec.combine is not None
         and spec.order is not Order.ALL
-        and is_overlapping(spec.assigner)
+        and _overlapping_panes(spec) is not None
         and fires_once_at_the_end(spec)
         and not clears_windows(spec.function)
         and can_merge(spec.combine)
     )
 
 
-class PaneTimes:
-    """When the windows of a pane end."""
+def _overlapping_panes(spec: WindowSpec) -> SlidingPaneGrid | None:
+    """The panes of windows that slide in event time, with at least two for each record."""
+    grid = event_time_panes(spec)
+    return grid if isinstance(grid, SlidingPaneGrid) and grid.size >= 2 * grid.slide else None
 
-    def __init__(self, size: int, slide: int, offset: int, lateness: int) -> None:
-        self.size = size
-        self.slide = slide
-        self.width = math.gcd(size, slide)
-        self.offset = offset
-        self._lateness = lateness
 
-    def pane_of(self, timestamp: int) -> int:
-        """Start of the pane of a timestamp."""
-        return timestamp - (timestamp - self.offset) % self.width
-
-    def first(self, pane: int) -> int:
-        """Last timestamp of the earliest window with the pane."""
-        before = pane - self.size
-        return before - (before - self.offset) % self.slide + self.slide + self.size - 1
-
-    def last(self, pane: int) -> int:
-        """Last timestamp of the latest window with the pane."""
-        return pane - (pane - self.offset) % self.slide + self.size - 1
-
-    def is_end(self, timestamp: int) -> bool:
-        """Whether a window has this last timestamp."""
-        return (timestamp + 1 - self.size - self.offset) % self.slide == 0
-
-    def needed_from(self, timestamp: int) -> int:
-        """Start of the earliest pane that has a window which still takes records."""
-        start = timestamp + 1 - self.size - self._lateness
-        return start - (start - self.offset) % self.slide + self.slide
-
-    def next(self, pane: int, after: int) -> int | None:
-        """Last timestamp of the earliest window with the pane that ends later than `after`."""
-        first = self.first(pane)
-        end = first if first > after else first + ((after - first) // self.slide + 1) * self.slide
-        return end if end <= self.last(pane) else None
-
-    def cleanup(self, end: int) -> int:
-        """When a window with this last timestamp takes no more records; `MAX_WATERMARK` if always."""
-        return min(end + self._lateness, MAX_WATERMARK)
+def cleanup_time(end: int, lateness: int) -> int:
+    """When a window with this last timestamp takes no more records; `MAX_WATERMARK` if never."""
+    return min(end + lateness, MAX_WATERMARK)
 
 
 class Panes:
@@ -113,32 +82,39 @@ class Panes:
         self._evaluator = evaluator
         self._assigner = assigner
         self._to_bytes = codec_of(assigner).to_bytes
-        self._times = PaneTimes(assigner.size, assigner.slide, assigner.offset, spec.allowed_lateness)
+        grid = _overlapping_panes(spec)
+        assert grid is not None
+        self._grid = grid
+        self._lateness = spec.allowed_lateness
         self._state = backend.get_value_state(ValueStateDescriptor(STATE_NAME, None))
 
     # A block
 
-    def take(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> list[int] | None:
+    def take(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> Rest:
         """Add records to panes whose windows are all ahead."""
-        width, offset, watermark = self._times.width, self._times.offset, self._operator.watermark
         try:
-            panes = [time - (time - offset) % width for time in timestamps]  # type: ignore[union-attr, operator]
-            known = KeySlots(keys)
+            panes = self._grid.panes_of(timestamps)  # type: ignore[arg-type]
+            known = HashableKeys(keys)
             self._check_span(min(panes), max(panes))
         except (TypeError, ValueError, KeyEncodingError):  # no timestamp or usable key: one by one it is said of which
-            return None
-        passed = {pane for pane in set(panes) if self._times.first(pane) <= watermark}
+            return ALL
+        watermark = self._operator.watermark
+        passed = {pane for pane in set(panes) if self._grid.first_end(pane) <= watermark}
         groups: dict[Any, Any] = {}
         rest: list[int] = []
         # All records of a key go one way, so that its panes come into being in the order of its records.
-        concerned = {slot for slot, pane in zip(known.slots, panes, strict=True) if pane in passed} if passed else ()
-        for index, (value, slot, pane) in enumerate(zip(values, known.slots, panes, strict=True)):
-            if slot in concerned:
+        concerned = (
+            {hashable for hashable, pane in zip(known.hashables, panes, strict=True) if pane in passed}
+            if passed
+            else ()
+        )
+        for index, (value, hashable, pane) in enumerate(zip(values, known.hashables, panes, strict=True)):
+            if hashable in concerned:
                 rest.append(index)
                 continue
-            group = groups.get(slot)
+            group = groups.get(hashable)
             if group is None:
-                groups[slot] = {pane: [value]}
+                groups[hashable] = {pane: [value]}
             elif pane in group:
                 group[pane].append(value)
             else:
@@ -146,19 +122,19 @@ class Panes:
         for key, group in known.groups(groups):
             self._backend.set_key(key)
             self._take_key(group)
-        return rest
+        return Rest(rest)
 
     def _check_span(self, earliest: int, latest: int) -> None:
         """Refuse panes with windows that reach beyond 64 bits."""
-        size = self._times.size
-        for end in (self._times.first(earliest) + 1, self._times.last(latest) + 1):
+        size = self._grid.size
+        for end in (self._grid.first_end(earliest) + 1, self._grid.last_end(latest) + 1):
             self._to_bytes(TimeWindow(end - size, end))
 
     def _take_key(self, group: Any) -> None:
         held = self._state.held() or [None, {}]
         for pane, records in group.items():
             self._fold(held, pane, records)
-        self._look_at(held, min(map(self._times.first, group)))
+        self._look_at(held, min(map(self._grid.first_end, group)))
         self._state.hold(held)
 
     def _fold(self, held: _Held, pane: int, records: list[Any]) -> None:
@@ -174,19 +150,19 @@ class Panes:
         """Add a record to its pane; the windows that have passed and still take records fire at once, latest first."""
         if timestamp is None or timestamp <= MIN_WATERMARK:  # the assigner knows what to say
             self._assigner.assign_windows(assigned_by, timestamp, None)
-        times, watermark = self._times, self._operator.watermark
-        pane = times.pane_of(timestamp)  # type: ignore[arg-type]
+        grid, lateness, watermark = self._grid, self._lateness, self._operator.watermark
+        pane = grid.pane_of(timestamp)  # type: ignore[arg-type]
         self._check_span(pane, pane)
-        last = times.last(pane)
-        if times.cleanup(last) <= watermark:
+        last = grid.last_end(pane)
+        if cleanup_time(last, lateness) <= watermark:
             return False
         held = self._state.held() or [None, {}]
         held[1][pane] = self._combiner.fold(held[1].get(pane), iter((value,)))
-        for end in range(last, times.first(pane) - 1, -times.slide):
-            if times.cleanup(end) > watermark >= end:
+        for end in range(last, grid.first_end(pane) - 1, -grid.slide):
+            if cleanup_time(end, lateness) > watermark >= end:
                 self._fire(held[1], end)
-        following = times.next(pane, watermark)
-        self._look_at(held, times.cleanup(last) if following is None else following)
+        following = grid.next_end(pane, watermark)
+        self._look_at(held, cleanup_time(last, lateness) if following is None else following)
         self._state.hold(held)
         return True
 
@@ -195,10 +171,10 @@ class Panes:
         held = self._state.held()
         if held is None:
             return
-        times, panes = self._times, held[1]
-        if times.is_end(timestamp):
+        panes = held[1]
+        if self._grid.is_end(timestamp):
             self._fire(panes, timestamp)
-        needed_from = times.needed_from(timestamp)
+        needed_from = self._grid.needed_from(timestamp - self._lateness)
         for pane in [pane for pane in panes if pane < needed_from]:
             del panes[pane]
         if not panes:
@@ -210,12 +186,12 @@ class Panes:
 
     def _next_look(self, panes: dict[int, Any], timestamp: int) -> int:
         """When the next window that is not empty ends; if none is to come, when the last pane can go."""
-        times = self._times
-        end, start = timestamp + times.slide, timestamp + times.slide - times.size
-        if times.is_end(end) and any(start < pane <= end for pane in panes):
+        grid = self._grid
+        end, start = timestamp + grid.slide, timestamp + grid.slide - grid.size
+        if grid.is_end(end) and any(start < pane <= end for pane in panes):
             return end
-        ends = [end for end in (times.next(pane, timestamp) for pane in panes) if end is not None]
-        return min(ends) if ends else times.cleanup(max(map(times.last, panes)))
+        ends = [end for end in (grid.next_end(pane, timestamp) for pane in panes) if end is not None]
+        return min(ends) if ends else cleanup_time(max(map(grid.last_end, panes)), self._lateness)
 
     def _look_at(self, held: _Held, time: int) -> None:
         """Have the key looked at then, unless it is before that anyway."""
@@ -225,7 +201,7 @@ class Panes:
             self._operator.context.timers.register(EVENT, time)
 
     def _fire(self, panes: dict[int, Any], end: int) -> None:
-        start = end + 1 - self._times.size
+        start = end + 1 - self._grid.size
         # Copies: the function may change what it merges, and the panes are needed again. A function that returned None
         # left its pane empty, as it would leave a window.
         held = [part for pane, part in panes.items() if start <= pane <= end and part is not None]

@@ -1,4 +1,4 @@
-"""Records of one key and pane that were aggregated before the exchange; owns their shape only."""
+"""Records of one key and pane that were aggregated before the exchange."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions of event time: the records of a key in a block meet its windows once; owns what is put off, no state.
+"""Sessions of event time: the records of a key in a block meet its windows once.
 
 Records are taken in their order, and sessions merge when a record says so, as one by one. What is put off to the end of
 the block is what nobody can see before: writing contents, timers and the list of the key's sessions.
@@ -10,14 +10,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK
-from penstock.datastream.window import TimeWindow
 from penstock.runtime.operators.window.contents import Groups
-from penstock.runtime.operators.window.grouping import KeySlots
+from penstock.runtime.operators.window.grouping import HashableKeys
 from penstock.runtime.operators.window.merging import MergingWindows
-from penstock.runtime.operators.window.shapes import fires_once_at_the_end, is_session
+from penstock.runtime.operators.window.rest import ALL, NOTHING, Rest
+from penstock.runtime.operators.window.shapes import fires_once_at_the_end, has_event_time_sessions
 from penstock.runtime.rows import Timestamps
 from penstock.state.keyed import VOID_NAMESPACE
 from penstock.state.timers import EVENT
+from penstock.vocabulary.window import TimeWindow
 
 
 class _Session:
@@ -41,34 +42,36 @@ class SessionGrouping:
         self._to_bytes, self._from_bytes = windows.codec
         self._has_cleanup = windows.spec.allowed_lateness > 0  # else it is when the window ends
 
-    def take(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> list[int] | None:
+    def take(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> Rest:
         """Add the records of keys whose records are all ahead of the watermark."""
         if timestamps is None:
-            return None
+            return ALL
         watermark, context, assign = self._windows.operator.watermark, self._windows.assigner_context, self._assign
         groups: Groups = {}
         passed: set[Any] = set()
         try:
-            known = KeySlots(keys)
-            for value, timestamp, slot in zip(values, timestamps, known.slots, strict=True):
+            known = HashableKeys(keys)
+            for value, timestamp, hashable in zip(values, timestamps, known.hashables, strict=True):
                 (window,) = assign(value, timestamp, context)
                 if window.end > MAX_WATERMARK:
-                    return None
+                    return ALL
                 if window.end - 1 <= watermark:
-                    passed.add(slot)
-                group = groups.get(slot)
+                    passed.add(hashable)
+                group = groups.get(hashable)
                 if group is None:
-                    groups[slot] = [(window, value)]
+                    groups[hashable] = [(window, value)]
                 else:
                     group.append((window, value))
         except Exception:  # a user's gap, a timestamp or a key is unusable: one by one it is said of which record
-            return None
-        for slot in passed:
-            del groups[slot]
+            return ALL
+        for hashable in passed:
+            del groups[hashable]
         for key, records in known.groups(groups):
             self._windows.backend.set_key(key)
             self._take_key(records)
-        return [index for index, slot in enumerate(known.slots) if slot in passed] if passed else []
+        if not passed:
+            return NOTHING
+        return Rest([index for index, hashable in enumerate(known.hashables) if hashable in passed])
 
     def _take_key(self, records: list[tuple[TimeWindow, Any]]) -> None:
         before = self._windows.load()
@@ -137,5 +140,5 @@ class SessionGrouping:
 
 def session_grouping_for(windows: MergingWindows) -> SessionGrouping | None:
     """The grouping of sessions, if the difference cannot be told."""
-    is_fit = is_session(windows.spec.assigner) and fires_once_at_the_end(windows.spec)
+    is_fit = has_event_time_sessions(windows.spec) and fires_once_at_the_end(windows.spec)
     return SessionGrouping(windows) if is_fit else None

@@ -1,4 +1,4 @@
-"""What a window operator is told to do, as one picklable description; owns no behaviour."""
+"""What a window operator is told to do, as one picklable description."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.datastream.commutativity import Order, order_of
-from penstock.datastream.output_tag import OutputTag
-from penstock.datastream.window import Evictor, Trigger, WindowAssigner
 from penstock.runtime.columns import KeyFields
+from penstock.vocabulary.commutativity import Order, order_of
+from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.window import Evictor, Trigger, WindowAssigner
 
 
 class Evaluation(enum.Enum):

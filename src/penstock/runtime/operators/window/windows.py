@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK
-from penstock.datastream.window import TriggerResult
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.window.codec import WindowCodec
 from penstock.runtime.operators.window.contents import Contents
@@ -18,6 +17,7 @@ from penstock.runtime.operators.window.evaluation import Evaluator
 from penstock.runtime.operators.window.spec import WindowSpec
 from penstock.state.keyed import VOID_NAMESPACE, KeyedStateBackend
 from penstock.state.timers import EVENT, PROCESSING
+from penstock.vocabulary.window import TriggerResult
 
 _CONTINUE = TriggerResult.CONTINUE
 

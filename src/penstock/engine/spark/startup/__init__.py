@@ -1,0 +1,1 @@
+"""How Spark's JVM and its Python workers are started, and started quickly."""

@@ -1,0 +1,1 @@
+"""The driver of a job, whatever engine runs it."""

@@ -1,0 +1,241 @@
+"""What the next batch takes from the sources: positions, ticks, drain and ends, as one `Offset`.
+
+Here is the decision; the engine logs the offset before the batch runs. For sources of partitions see
+`penstock.job.partition_intake`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from penstock.connectors.source import PartitionedSource, SplitSource
+from penstock.graph.plan import JobPlan, Vertex
+from penstock.job.partition_intake import PartitionedVertex, advanced_partitions, partition_tasks
+from penstock.runtime.operators import SourceOperator
+from penstock.runtime.source_tasks import Offset, SourceTask, looks_around
+
+_SMALL_TASK_RECORDS = 2_000
+_GROUP_TASKS = 32
+
+
+@dataclass(frozen=True)
+class IntakeRequest:
+    """What the driver of a job wants of the next batches: drain, sources that have ended, a batch at a time.
+
+    `limit` is how many records the next batch may take from all sources together; None for the most there may be.
+    """
+
+    is_draining: bool = False
+    ended: tuple[str, ...] = ()
+    due_ms: int | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class SplitVertex:
+    """A source vertex that Penstock reads itself."""
+
+    vertex: int
+    source: SplitSource
+    split_count: int
+    has_idleness: bool
+
+
+@dataclass(frozen=True)
+class FrameVertex:
+    """A source vertex that the engine reads."""
+
+    vertex: int
+    has_idleness: bool
+
+
+@dataclass(frozen=True)
+class SourceList:
+    """All sources of a job by uid: those that Penstock reads itself, and frames that the engine reads."""
+
+    splits: dict[str, SplitVertex]
+    frames: dict[str, FrameVertex]
+    max_records_per_batch: int
+    partitioned: dict[str, PartitionedVertex] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: JobPlan, max_records_per_batch: int) -> SourceList:
+        """The sources of a plan, sorted by who reads them."""
+        splits: dict[str, SplitVertex] = {}
+        frames: dict[str, FrameVertex] = {}
+        partitioned: dict[str, PartitionedVertex] = {}
+        for vertex in plan.sources():
+            source = source_operator(vertex).source
+            if isinstance(source, SplitSource):
+                splits[vertex.uid] = SplitVertex(vertex.id, source, vertex.parallelism, _has_idleness(vertex))
+            elif isinstance(source, PartitionedSource):
+                name = vertex.operators[0].name
+                partitioned[vertex.uid] = PartitionedVertex(
+                    vertex.id, name, source, vertex.parallelism, _has_idleness(vertex)
+                )
+            else:
+                frames[vertex.uid] = FrameVertex(vertex.id, _has_idleness(vertex))
+        return cls(splits, frames, max_records_per_batch, partitioned)
+
+    def first_offset(self) -> Offset:
+        """Nothing read, nothing begun."""
+        positions = {uid: [0] * split.split_count for uid, split in self.splits.items()}
+        return Offset(positions=positions)
+
+    def resumed_offset(self, offset: Offset) -> Offset:
+        """Go on from where the sources of another job stood, as far as it had the same ones.
+
+        Nothing has begun: sources that stand at their end tell it again, to operators that may be new.
+        """
+        first = self.first_offset().positions
+        return Offset(
+            positions={uid: offset.positions.get(uid, each) for uid, each in first.items()},
+            partitions={uid: each for uid, each in offset.partitions.items() if uid in self.partitioned},
+            stops={uid: each for uid, each in offset.stops.items() if uid in self.partitioned},
+        )
+
+    def next_offset(self, start: Offset, request: IntakeRequest, *, now_ms: int, elapsed_ms: int) -> Offset:
+        """Where the next batch ends. Equal to `start` if there is nothing to do."""
+        is_due = request.due_ms is not None and request.due_ms <= now_ms
+        limit = self.max_records_per_batch if request.limit is None else request.limit
+        end = replace(
+            start,
+            begun=True,
+            tick=start.tick + 1 if is_due else start.tick,
+            draining=start.draining or request.is_draining,
+            ended=tuple(sorted({*start.ended, *request.ended})),
+        )
+        if request.is_draining:
+            return end
+        end = replace(end, positions=self._advanced(start.positions, elapsed_ms, self._share(limit, start)))
+        for uid, known in self.partitioned.items():
+            end = advanced_partitions(uid, known, end, self._share_of_partitions(uid, limit, start), now_ms)
+        return end
+
+    def _advanced(self, positions: dict[str, list[int]], elapsed_ms: int, share: int) -> dict[str, list[int]]:
+        return {
+            uid: [
+                _available(self.splits[uid], split, position, elapsed_ms, share) for split, position in enumerate(each)
+            ]
+            for uid, each in positions.items()
+        }
+
+    def _share(self, limit: int, start: Offset) -> int:
+        """What a split may give to a batch that takes `limit` records in all."""
+        return max(1, limit // self._givers(start))
+
+    def _share_of_partitions(self, uid: str, limit: int, start: Offset) -> int:
+        """What the partitions of a source may give together to such a batch."""
+        return max(1, limit * len(start.partitions.get(uid, ())) // self._givers(start))
+
+    def _givers(self, start: Offset) -> int:
+        splits = sum(vertex.split_count for vertex in self.splits.values())
+        return max(1, splits + sum(len(each) for each in start.partitions.values()))
+
+    def is_limited(self, start: Offset, end: Offset, limit: int) -> bool:
+        """Whether a batch between two offsets took as much as it was allowed to, so that there was perhaps more."""
+        share = self._share(limit, start)
+        return any(
+            last - first >= share
+            for uid, each in end.positions.items()
+            for first, last in zip(start.positions[uid], each, strict=True)
+        ) or any(
+            sum(end.partitions[uid][name] - first for name, first in each.items())
+            >= self._share_of_partitions(uid, limit, start)
+            for uid, each in start.partitions.items()
+            if each
+        )
+
+    def backlog(self, offset: Offset) -> int | None:
+        """How many records are still to come from the splits that know their end; None if none knows."""
+        ends = [
+            (known.source.split_end(split, known.split_count), position)
+            for uid, known in self.splits.items()
+            for split, position in enumerate(offset.positions[uid])
+        ]
+        waiting = [max(0, end - position) for end, position in ends if end is not None]
+        return sum(waiting) if waiting else None
+
+    def scripts_clock(self) -> bool:
+        """Whether a source says what time it is, as the scripted ones of tests may."""
+        return any(vertex.source.has_clock() for vertex in self.splits.values())
+
+    def processing_time(self, end: Offset) -> int | None:
+        """What time a batch that ends at an offset runs at, if a source says so."""
+        times = [
+            known.source.processing_time(split, known.split_count, position)
+            for uid, known in self.splits.items()
+            for split, position in enumerate(end.positions[uid])
+        ]
+        return max((time for time in times if time is not None), default=None)
+
+    def tasks(self, start: Offset, end: Offset) -> list[SourceTask]:
+        """What a batch between two offsets has to do."""
+        found = [
+            _split_task(uid, split, known, start, end)
+            for uid, known in self.splits.items()
+            for split in range(known.split_count)
+        ]
+        found += [_frame_task(uid, known, start, end) for uid, known in self.frames.items()]
+        tasks = [task for task in found if task is not None]
+        for uid, partitioned in self.partitioned.items():
+            tasks += partition_tasks(uid, partitioned, start, end)
+        return tasks
+
+    def close(self) -> None:
+        """Let go of what the sources were asked through."""
+        for known in self.partitioned.values():
+            known.close()
+
+
+def grouped(tasks: list[SourceTask]) -> list[list[SourceTask]]:
+    """Tasks that an engine may run one after the other in one task of its own, which costs more than a small one."""
+    groups = [[task] for task in tasks if task.size > _SMALL_TASK_RECORDS]
+    filling: list[SourceTask] = []
+    room = 0
+    for task in tasks:
+        size = task.size
+        if size > _SMALL_TASK_RECORDS:
+            continue
+        if not filling or size > room or len(filling) == _GROUP_TASKS:
+            filling, room = [], _SMALL_TASK_RECORDS
+            groups.append(filling)
+        filling.append(task)
+        room -= size
+    return groups
+
+
+def source_operator(vertex: Vertex) -> SourceOperator:
+    """The head of a source vertex."""
+    operator = vertex.operators[0].operator
+    assert isinstance(operator, SourceOperator)
+    return operator
+
+
+def _has_idleness(vertex: Vertex) -> bool:
+    """Whether the source, or a watermark assigner chained to it, has to notice that nothing comes."""
+    strategies = [getattr(chained.operator, "strategy", None) for chained in vertex.operators]
+    return any(strategy is not None and strategy.idle_timeout_ms is not None for strategy in strategies)
+
+
+def _available(vertex: SplitVertex, split: int, position: int, elapsed_ms: int, limit: int) -> int:
+    return max(position, vertex.source.available(split, vertex.split_count, position, elapsed_ms, limit))
+
+
+def _split_task(uid: str, split: int, known: SplitVertex, start: Offset, end: Offset) -> SourceTask | None:
+    """What to do for a split: read a range, end it, look at its idleness, or nothing."""
+    first, last = start.positions[uid][split], end.positions[uid][split]
+    limit = known.source.split_end(split, known.split_count)
+    if start.draining or (start.begun and limit is not None and first >= limit):
+        return None  # it had ended before
+    ends = end.draining or (limit is not None and last >= limit)
+    is_poked = known.has_idleness and looks_around(start, end)
+    return SourceTask(known.vertex, split, first, last, ends) if last > first or ends or is_poked else None
+
+
+def _frame_task(uid: str, known: FrameVertex, start: Offset, end: Offset) -> SourceTask | None:
+    if start.draining or uid in start.ended:
+        return None  # it had ended before
+    ends = end.draining or uid in end.ended
+    is_poked = known.has_idleness and looks_around(start, end)
+    return SourceTask(known.vertex, 0, ends=ends) if ends or is_poked else None

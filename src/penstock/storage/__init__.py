@@ -1,0 +1,1 @@
+"""Files on any file system that pyarrow reaches: names, syncing, full disks."""

@@ -1,0 +1,70 @@
+"""Whether the order of elements matters to a combining function."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from penstock.errors import GraphError
+from penstock.vocabulary.functions import AggregateFunction, ReduceFunction
+
+__all__ = ["Order", "commutative", "order_of"]
+
+F = TypeVar("F")
+
+
+class Order(enum.Enum):
+    """What a combining function must be given in the order of arrival."""
+
+    ALL = "all"
+    """Every element: the default, as nothing is known of a function."""
+    FIRST = "first"
+    """The first element; the others may be combined among themselves, in any order, before."""
+    NONE = "none"
+    """Nothing."""
+
+
+class _Commutative(ReduceFunction):
+    """A callable that takes no attributes, such as a built-in function."""
+
+    is_commutative = True
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self._function = function
+
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        """Call the function."""
+        return self._function(value1, value2)
+
+
+def commutative(function: F) -> F:
+    """Say of a reduce function, or of an AggregateFunction, that the order of elements does not matter to it.
+
+    Sums, counts and extremes are so; "the last one" or a text put together from pieces are not. Sliding and cumulative
+    windows may then combine elements in parts: sliding windows keep one accumulator for each pane instead of one for
+    each window, and senders may aggregate before the exchange. The parts are combined by the reduce function itself, or
+    by `merge` of the AggregateFunction.
+
+    To be used as a decorator of a function or class, or in place: `reduce(commutative(lambda a, b: a + b))`. A class
+    may also say `is_commutative = True`.
+    """
+    kinds = (AggregateFunction, ReduceFunction)
+    fits = issubclass(function, kinds) if isinstance(function, type) else callable(function)
+    if not fits and not isinstance(function, kinds):
+        raise GraphError(
+            "commutative: expected a function of two values, a ReduceFunction or an AggregateFunction, "
+            f"got {function!r}."
+        )
+    try:
+        function.is_commutative = True  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        return _Commutative(function)  # type: ignore[arg-type, return-value]
+    return function
+
+
+def order_of(function: Any) -> Order:
+    """What a combining function must be given in the order of arrival."""
+    if getattr(function, "is_commutative", False) is True:
+        return Order.NONE
+    return Order.FIRST if getattr(function, "keeps_first", False) is True else Order.ALL
