@@ -1,4 +1,4 @@
-"""`CompletableFuture`, PyFlink's view of a result that is still to come; owns no thread."""
+"""`CompletableFuture`, PyFlink's view of a result that is still to come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State rows of one operator in a form that does not depend on its place in a vertex; owns the translation both ways.
+"""State rows of one operator in a form that does not depend on its place in a vertex.
 
 The rows of a store hold the number of the operator in its vertex (`penstock.state.keyed`, `penstock.state.timers`). A
 portable row names state and key instead, so that it can be read without the plan that wrote it, and given to an
@@ -12,13 +12,13 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from penstock.state.declarations import Written
+from penstock.keys.codec import encode_key, read_key
+from penstock.state.declarations import SchemasByRole
 from penstock.state.keyed import STATE_KINDS, state_id
-from penstock.state.keys import encode_key, read_key
 from penstock.state.serializers.schemas import schema_text
 from penstock.state.store import OrderedStore
+from penstock.state.stored_schemas import SCHEMA_ROW, role_of, schema_head, split_schema_row
 from penstock.state.timers import time_from_bytes
-from penstock.state.written import SCHEMA_ROW, role_of, schema_head, split_schema_row
 
 EVENT_TIMERS = "__event_time_timers__"
 PROCESSING_TIMERS = "__processing_time_timers__"
@@ -38,7 +38,7 @@ Entry = tuple[bytes, bytes]
 
 
 class PortableRow(NamedTuple):
-    """One row. `key` is encoded as by `penstock.state.keys`; `suffix` is a map's key, a place in a list, or a time.
+    """One row. `key` is encoded as by `penstock.keys.codec`; `suffix` is a map's key, a place in a list, or a time.
 
     Rows without a key group are about the operator as a whole: each of its states has one, before all entries.
     """
@@ -57,7 +57,7 @@ def is_declaration(row: PortableRow) -> bool:
     return row.key_group is None and row.kind not in (_EPOCH_KIND, SCHEMA_KIND)
 
 
-def written_in(row: PortableRow) -> Written:
+def written_in(row: PortableRow) -> SchemasByRole:
     """What a row of `SCHEMA_KIND` tells about the rows of its state."""
     return {role_of(row.suffix): [json.loads(row.value)]}
 
@@ -73,7 +73,7 @@ def declaration(state: str, kind: str) -> PortableRow:
     return PortableRow(None, state, kind, b"", b"", b"", value)
 
 
-def schema_rows(state: str, written: Written) -> Iterator[PortableRow]:
+def schema_rows(state: str, written: SchemasByRole) -> Iterator[PortableRow]:
     """Return the rows that tell which schemas rows of a state may have."""
     for role, schemas in written.items():
         for schema in schemas:

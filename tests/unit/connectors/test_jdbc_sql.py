@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.connectors.jdbc_databases import PostgresDatabase, SqliteDatabase, database_of
-from penstock.connectors.jdbc_sql import Statement, upsert
-from penstock.connectors.jdbc_urls import postgres_settings
+from penstock.connectors.jdbc.databases import PostgresDatabase, SqliteDatabase, database_of
+from penstock.connectors.jdbc.sql import Statement, upsert
+from penstock.connectors.jdbc.urls import postgres_settings
 from penstock.errors import ConfigurationError
 
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from penstock.errors import StateError
+from penstock.keys.groups import subtask_of
 from penstock.savepoint import open_origin
 from penstock.savepoint.row_sources import RowSource
 from penstock.savepoint.writing import PartResult, write_part_rows
-from penstock.state.groups import subtask_of
 from penstock.state_processor import KeyedStateReaderFunction, SavepointReader, SavepointWriter
 from penstock.state_processor.assembling import PartAssembly, assemble_part
 from penstock.state_processor.bootstrap import StateBootstrap, bootstrapped_rows, keyed_records

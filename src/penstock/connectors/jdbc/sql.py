@@ -1,7 +1,4 @@
-"""SQL with question marks for parameters, as JDBC writes it, and the forms that Python's drivers want.
-
-Owns the text only: it is never run here, and not understood beyond what is a literal, a comment or a name in quotes.
-"""
+"""SQL with question marks for parameters, as JDBC writes it, and the forms that Python's drivers want."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that other libraries hold (pandas, Arrow, polars, numpy) as records; owns the conversion, no source."""
+"""Tables that other libraries hold (pandas, Arrow, polars, numpy) as records."""
 
 from __future__ import annotations
 

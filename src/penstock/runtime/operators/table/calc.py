@@ -1,0 +1,47 @@
+"""Projection and filter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.runtime.operators.table.expressions import block_function
+from penstock.runtime.operators.table.operator import TableOperator
+from penstock.runtime.rows import Timestamps
+from penstock.vocabulary.sql.typed_expressions import TypedExpression
+
+
+class CalcOperator(TableOperator):
+    """Keeps the rows for which `condition` is true, and makes `projections` of them; None: all rows, as they are."""
+
+    kind = "calc"
+
+    def __init__(
+        self,
+        *,
+        condition: TypedExpression | None = None,
+        projections: tuple[TypedExpression, ...] | None = None,
+        zone: str = "UTC",
+    ) -> None:
+        self.condition = condition
+        self.projections = projections
+        self.zone = zone
+
+    def open(self) -> None:
+        """Make the code."""
+        self._calc = block_function(self, self.condition, self.projections, self.zone)
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Work on a block; where it fails, find the row."""
+        try:
+            made = self._calc(values)
+        except Exception as error:
+            raise self.failure(error, "evaluating expressions", self._failing(values)) from None
+        self.output.emit(made, None)
+
+    def _failing(self, values: list[Any]) -> Any:
+        for row in values:
+            try:
+                self._calc([row])
+            except Exception:
+                return row
+        return None

@@ -1,0 +1,46 @@
+"""Code of typed expressions for operators of tables, made when an operator is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from penstock.common.constants import MIN_WATERMARK
+from penstock.runtime.operators.operator import StreamOperator
+from penstock.vocabulary.sql.scalar import compiled_calc, compiled_value
+from penstock.vocabulary.sql.scalar.context import EvaluationContext
+from penstock.vocabulary.sql.typed_expressions import TypedExpression
+
+__all__ = ["block_function", "row_function"]
+
+Rows = list[tuple[Any, ...]]
+
+
+def block_function(
+    operator: StreamOperator,
+    condition: TypedExpression | None,
+    projections: Sequence[TypedExpression] | None,
+    zone: str = "UTC",
+) -> Callable[[Rows], Rows]:
+    """What filters and projects a block of rows; kinds are kept."""
+    return compiled_calc(condition, projections, _context(operator, zone))
+
+
+def row_function(
+    operator: StreamOperator, expression: TypedExpression, zone: str = "UTC", *, knows_watermark: bool = True
+) -> Callable[[tuple[Any, ...]], Any]:
+    """What gives the value of an expression over a row with its kind in front."""
+    context = _context(operator, zone)
+    return compiled_value(expression, context if knows_watermark else replace(context, watermark=_no_watermark))
+
+
+def _no_watermark() -> int | None:
+    return None
+
+
+def _context(operator: StreamOperator, zone: str) -> EvaluationContext:
+    def watermark() -> int | None:
+        return None if operator.watermark == MIN_WATERMARK else operator.watermark
+
+    return EvaluationContext(clock=operator.context.clock, time_zone=zone, watermark=watermark)

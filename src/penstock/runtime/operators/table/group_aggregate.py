@@ -1,0 +1,240 @@
+"""GROUP BY: aggregates of each key, with retraction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.runtime.layouts import Layout
+from penstock.runtime.operators.table.aggregate_code import bind_views, indented, with_row_count
+from penstock.runtime.operators.table.operator import (
+    KeyedTableOperator,
+    Row,
+    defined,
+    described_calls,
+    type_texts,
+)
+from penstock.runtime.rows import Timestamps
+from penstock.state.hashable_keys import PLAIN_TYPES, hashable_of
+from penstock.vocabulary.sql.aggregates.compilation import AggregateCode
+from penstock.vocabulary.sql.logical_types import LogicalType
+from penstock.vocabulary.sql.typed_expressions import AggregateCall
+
+_STATE = "_accumulators"
+
+
+class GroupAggregateOperator(KeyedTableOperator):
+    """Aggregates rows by the fields `key_fields`, which the input is keyed by (none: one group of all rows).
+
+    Emits the key's fields, then the results of `aggregates`: +I for the first row of a key, -U (if
+    `generate_update_before`) and +U when a result has changed, -D when the last row of the key is retracted. Without
+    `aggregates` it is SELECT DISTINCT. `needs_retraction`: the input has other rows than +I. `mini_batch` emits once
+    for each key of a group of rows instead of once for each row: the groups end with `mini_batch_size` rows, at a
+    watermark and at the end of a batch.
+    """
+
+    kind = "group aggregate"
+
+    def __init__(
+        self,
+        *,
+        key_fields: tuple[int, ...],
+        aggregates: tuple[AggregateCall, ...],
+        input_types: tuple[LogicalType, ...],
+        needs_retraction: bool,
+        generate_update_before: bool,
+        mini_batch: bool = False,
+        mini_batch_size: int = 10_000,
+        state_ttl_ms: int = 0,
+    ) -> None:
+        self.key_fields = key_fields
+        self.aggregates = aggregates
+        self.input_types = input_types
+        self.needs_retraction = needs_retraction
+        self.generate_update_before = generate_update_before
+        self.mini_batch = mini_batch
+        self.mini_batch_size = mini_batch_size
+        self.state_ttl_ms = state_ttl_ms
+
+    def layout(self) -> Layout:
+        """What the keys are, and what the accumulators hold."""
+        return {
+            "operator": self.kind,
+            "keys": type_texts([self.input_types[at] for at in self.key_fields]),
+            "aggregates": described_calls(self.aggregates),
+            "retraction": self.needs_retraction,
+        }
+
+    def open(self) -> None:
+        """Get the state and make the loop over rows."""
+        code = with_row_count(self.aggregates, self.input_types, retracts=self.needs_retraction)
+        self._groups: dict[Any, tuple[Any, list[Row]]] = {}
+        self._waiting = 0
+        self._state = self.value_state(_STATE, code.state_type())
+        views = bind_views(self, code)
+        code.scope.update(held=self._state.held, hold=self._state.hold, views=views)
+        self._process = defined(_Loop(self, code).lines(), "process", code.scope)
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Aggregate a block."""
+        assert keys is not None
+        if self.mini_batch:
+            self._gather(values, keys)
+            return
+        results: list[Row] = []
+        consumed = iter(values)
+        try:
+            self._process(zip(self.backend.walk(keys), consumed, strict=False), results.append)
+        except Exception as error:
+            raise self.record_failure(error, values, consumed) from None
+        self.output.emit(results, None)
+
+    def _gather(self, values: list[Any], keys: list[Any]) -> None:
+        groups = self._groups
+        for key, row in zip(keys, values, strict=True):
+            hashable = key if type(key) in PLAIN_TYPES else hashable_of(key)
+            group = groups.get(hashable)
+            if group is None:
+                groups[hashable] = key, [row]
+            else:
+                group[1].append(row)
+        self._waiting += len(values)
+        if self._waiting >= self.mini_batch_size:
+            self._process_groups()
+
+    def _process_groups(self) -> None:
+        """Aggregate the rows that have been gathered."""
+        groups, self._groups, self._waiting = self._groups, {}, 0
+        results: list[Row] = []
+        keys = [key for key, _ in groups.values()]
+        for key, (_, rows) in zip(self.backend.walk(keys), groups.values(), strict=True):
+            try:
+                self._process(rows, results.append)
+            except Exception as error:
+                raise self.failure(error, f"aggregating rows of key {key!r}") from None
+        self.output.emit(results, None)
+
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        """Nothing is left of a batch that failed."""
+        self._groups, self._waiting = {}, 0
+
+    def on_watermark(self, watermark: int) -> None:
+        """Emit what was gathered before the watermark."""
+        self._process_groups()
+        super().on_watermark(watermark)
+
+    def on_end(self) -> None:
+        """Emit what was gathered before the end."""
+        self._process_groups()
+        super().on_end()
+
+    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
+        """Emit what was gathered: state and output belong to the batch."""
+        self._process_groups()
+
+
+class _Loop:
+    """The text of the loop over rows: of each one, or of all rows of a key together."""
+
+    def __init__(self, operator: GroupAggregateOperator, code: AggregateCode) -> None:
+        self._operator = operator
+        self._code = code
+        self._keys = "".join(f"row[{at + 1}], " for at in operator.key_fields)
+        count = len(code.values)
+        self._before = "".join(f"before{at}, " for at in range(count))
+        self._after = "".join(f"after{at}, " for at in range(count))
+        self._is_changed = " or ".join(f"before{at} != after{at}" for at in range(count)) or "False"
+
+    def lines(self) -> list[str]:
+        """The definition of `process`."""
+        return self._of_groups() if self._operator.mini_batch else self._of_rows()
+
+    def _of_rows(self) -> list[str]:
+        code = self._code
+        skip = ["if row[0] & 1:", "    continue"] if self._operator.needs_retraction else []
+        return [
+            "def process(pairs, emit):",
+            "    for key, row in pairs:",
+            "        accumulator = held()",
+            "        if accumulator is None:",
+            *indented(skip, 3),
+            f"            {code.names} = {code.initial}",
+            "        else:",
+            *indented(self._unpacked(), 3),
+            *indented(self._folded(), 2),
+            *indented(self._emission(), 2),
+        ]
+
+    def _of_groups(self) -> list[str]:
+        code = self._code
+        skip = [
+            "while row is not None and row[0] & 1:",
+            "    row = next(remaining_rows, None)",
+            "if row is None:",
+            "    return",
+        ]
+        return [
+            "def process(rows, emit):",
+            "    remaining_rows = iter(rows)",
+            "    row = next(remaining_rows)",
+            "    accumulator = held()",
+            "    if accumulator is None:",
+            *indented(skip if self._operator.needs_retraction else [], 2),
+            f"        {code.names} = {code.initial}",
+            "    else:",
+            *indented(self._unpacked(), 2),
+            "    while row is not None:",
+            *indented(self._folded(), 2),
+            "        last = row",
+            "        row = next(remaining_rows, None)",
+            "    row = last",
+            *indented(self._emission(), 1),
+        ]
+
+    def _unpacked(self) -> list[str]:
+        code = self._code
+        values = [f"before{at} = {value}" for at, value in enumerate(code.values)]
+        return [f"{code.names} = accumulator", *values] if code.slots or values else ["pass"]
+
+    def _folded(self) -> list[str]:
+        code = self._code
+        if not self._operator.needs_retraction:
+            return code.accumulate
+        return [
+            "if row[0] & 1:",
+            *indented(code.retract, 1),
+            "else:",
+            *indented(code.accumulate, 1),
+        ]
+
+    def _emission(self) -> list[str]:
+        """Keep the accumulator and emit what has changed; or forget the key."""
+        code, operator = self._code, self._operator
+        kept = [
+            *[f"after{at} = {value}" for at, value in enumerate(code.values)],
+            f"folded = {code.names}",
+            "if folded != accumulator:",
+            "    hold(folded)",
+            "if accumulator is None:",
+            f"    emit((0, {self._keys}{self._after}))",
+            *indented(self._update(), 0),
+        ]
+        if not operator.needs_retraction:
+            return kept
+        forget = [
+            "if accumulator is not None:",
+            f"    emit((3, {self._keys}{self._before}))",
+            "    hold(None)",
+            "for view in views:",
+            "    view.clear()",
+        ]
+        return ["if row_count > 0:", *indented(kept, 1), "else:", *indented(forget, 1)]
+
+    def _update(self) -> list[str]:
+        # With a time to live the consumer's state has to be kept alive, so Flink emits unchanged results too.
+        renews = self._operator.state_ttl_ms > 0 and not self._operator.mini_batch
+        condition = "else:" if renews else f"elif {self._is_changed}:"
+        before = [f"    emit((1, {self._keys}{self._before}))"] if self._operator.generate_update_before else []
+        lines = [condition, *before, f"    emit((2, {self._keys}{self._after}))"]
+        if renews:
+            lines.insert(1, "    hold(folded)")
+        return lines

@@ -1,0 +1,186 @@
+"""Joins of rows whose times are near: results are final."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.common.composite_types import FrozenListTypeInfo
+from penstock.common.constants import MAX_WATERMARK
+from penstock.common.typeinfo import Types
+from penstock.runtime.layouts import Layout
+from penstock.runtime.operators.table.expressions import row_function
+from penstock.runtime.operators.table.join import JoinKind, JoinSide
+from penstock.runtime.operators.table.operator import KeyedTableOperator, Row, type_texts
+from penstock.runtime.rows import Timestamps
+from penstock.state.timers import EVENT, PROCESSING, Timer
+from penstock.vocabulary.sql.row_kinds import INSERT
+from penstock.vocabulary.sql.state_types import row_state_type
+from penstock.vocabulary.sql.typed_expressions import TypedExpression
+
+
+class TableIntervalJoinOperator(KeyedTableOperator):
+    """Joins two keyed inputs on `lower_ms <= left time - right time <= upper_ms`.
+
+    Times are fields `left_time` and `right_time`; None: processing time. Joins of kind INNER, LEFT, RIGHT and FULL.
+    Rows that stay without a partner leave, with NULLs, when none can come any more.
+    """
+
+    kind = "table interval join"
+
+    def __init__(
+        self,
+        *,
+        join: JoinKind,
+        left: JoinSide,
+        right: JoinSide,
+        left_time: int | None,
+        right_time: int | None,
+        lower_ms: int,
+        upper_ms: int,
+        condition: TypedExpression | None = None,
+        filter_nulls: tuple[bool, ...] = (),
+    ) -> None:
+        self.join = join
+        self.left = left
+        self.right = right
+        self.left_time = left_time
+        self.right_time = right_time
+        self.lower_ms = lower_ms
+        self.upper_ms = upper_ms
+        self.condition = condition
+        self.filter_nulls = filter_nulls
+
+    def layout(self) -> Layout:
+        """What rows are kept of each side, and for how long."""
+        return {
+            "operator": self.kind,
+            "join": self.join.value,
+            "left": type_texts(self.left.types),
+            "right": type_texts(self.right.types),
+            "lower": self.lower_ms,
+            "upper": self.upper_ms,
+        }
+
+    def open(self) -> None:
+        """Get the state and make the condition's code."""
+        join, lower, upper = self.join, self.lower_ms, self.upper_ms
+        self._left = _Side(self, self.left, self.left_time, is_left=True, first=-upper, last=-lower)
+        self._right = _Side(self, self.right, self.right_time, is_left=False, first=lower, last=upper)
+        self._left.is_outer = join in (JoinKind.LEFT, JoinKind.FULL)
+        self._right.is_outer = join in (JoinKind.RIGHT, JoinKind.FULL)
+        self._left.other_nulls, self._right.other_nulls = (
+            (None,) * len(self.right.types),
+            (None,) * len(self.left.types),
+        )
+        self._sides = {b"left": self._left, b"right": self._right}
+        self._meets = None if self.condition is None else row_function(self, self.condition)
+        self._delay = max((side.last for side in self._sides.values() if side.is_outer), default=0)
+        self._domain = PROCESSING if self.left_time is None else EVENT
+
+    def on_watermark(self, watermark: int) -> None:
+        """Fire what is due; rows without a partner leave late, so watermarks are held back as long."""
+        self.watermark = watermark
+        self._fire(EVENT, watermark)
+        behind = watermark if watermark == MAX_WATERMARK else watermark - max(self._delay, 0)
+        self.output.emit_watermark(behind)
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Join left rows."""
+        self._take(self._left, self._right, values, keys)
+
+    def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Join right rows."""
+        self._take(self._right, self._left, values, keys)
+
+    def _take(self, own: _Side, other: _Side, values: list[Any], keys: list[Any] | None) -> None:
+        assert keys is not None
+        results: list[Row] = []
+        consumed, now = iter(values), self.context.clock() if self._domain == PROCESSING else 0
+        try:
+            for _, row in zip(self.backend.walk(keys), consumed, strict=False):
+                time = now if own.place is None else row[own.place]
+                if time is not None:
+                    self._take_one(own, other, row[1:], time, results)
+        except Exception as error:
+            raise self.record_failure(error, values, consumed) from None
+        self.output.emit(results, None)
+
+    def _take_one(self, own: _Side, other: _Side, fields: Row, time: int, results: list[Row]) -> None:
+        has_partner = False
+        if not own.has_null_key(fields, self.filter_nulls):
+            has_partner = self._join(own, other, fields, time, results)
+        reached = self.watermark if self._domain == EVENT else self.context.clock()
+        if reached <= time + own.last:
+            held = own.rows.held(time)
+            if held is None:
+                self.timers.register(self._domain, time + own.last + 1, b"%s,%d" % (own.name, time))
+            own.rows.hold(time, (*(held or ()), (fields, has_partner)))
+        elif own.is_outer and not has_partner:
+            results.append(own.padded(fields))
+
+    def _join(self, own: _Side, other: _Side, fields: Row, time: int, results: list[Row]) -> bool:
+        """Emit the pairs of a row; whether there are any."""
+        first, last, found = time + own.first, time + own.last, False
+        for other_time, held in other.rows.held_items():
+            if other_time < first:
+                continue
+            if other_time > last:
+                break
+            marked = []
+            for partner, had_partner in held:
+                pair = (INSERT, *fields, *partner) if own.is_left else (INSERT, *partner, *fields)
+                is_pair = self._meets is None or self._meets(pair) is True
+                if is_pair:
+                    results.append(pair)
+                    found = True
+                marked.append((partner, had_partner or is_pair))
+            if other.is_outer and tuple(marked) != held:
+                other.rows.hold(other_time, tuple(marked))
+        return found
+
+    def fire_due(self, domain: int, due: Iterator[Timer]) -> None:
+        """Forget rows that can have no partner any more."""
+        results: list[Row] = []
+        for _, key, namespace in due:
+            self.backend.set_key(key)
+            name, time = namespace.split(b",")
+            side = self._sides[name]
+            held = side.rows.held(int(time)) or ()
+            side.rows.remove(int(time))
+            if side.is_outer:
+                results += [side.padded(fields) for fields, has_partner in held if not has_partner]
+        self.output.emit(results, None)
+
+
+class _Side:
+    """One input: its rows by time, with whether they had a partner; `first` and `last` bound their partners' times."""
+
+    def __init__(
+        self,
+        operator: TableIntervalJoinOperator,
+        side: JoinSide,
+        time_field: int | None,
+        *,
+        is_left: bool,
+        first: int,
+        last: int,
+    ) -> None:
+        self.name = b"left" if is_left else b"right"
+        kept = Types.TUPLE([row_state_type(side.types), Types.BOOLEAN()])
+        self.rows = operator.map_state(f"_{self.name.decode()}_rows", Types.LONG(), FrozenListTypeInfo(kept))
+        self.place = None if time_field is None else time_field + 1
+        self.keys = side.keys
+        self.is_left = is_left
+        self.is_outer = False
+        self.first = first
+        self.last = last
+        self.other_nulls: tuple[None, ...] = ()
+
+    def has_null_key(self, fields: Row, filter_nulls: tuple[bool, ...]) -> bool:
+        """Whether the key has a NULL that equals nothing."""
+        return any(is_filtered and fields[at] is None for at, is_filtered in zip(self.keys, filter_nulls, strict=False))
+
+    def padded(self, fields: Row) -> Row:
+        """A row of this side with NULLs for the other one."""
+        return (INSERT, *fields, *self.other_nulls) if self.is_left else (INSERT, *self.other_nulls, *fields)

@@ -1,0 +1,249 @@
+"""The regular join: two updating tables by key, whatever the time of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from penstock.runtime.layouts import Layout
+from penstock.runtime.operators.table.expressions import row_function
+from penstock.runtime.operators.table.join_sides import Fields, SideRows, side_rows
+from penstock.runtime.operators.table.operator import KeyedTableOperator, Row, type_texts
+from penstock.runtime.rows import Timestamps
+from penstock.vocabulary.sql.logical_types import LogicalType
+from penstock.vocabulary.sql.row_kinds import DELETE, INSERT
+from penstock.vocabulary.sql.typed_expressions import TypedExpression
+
+
+class JoinKind(Enum):
+    """The kinds of join."""
+
+    INNER = "InnerJoin"
+    LEFT = "LeftOuterJoin"
+    RIGHT = "RightOuterJoin"
+    FULL = "FullOuterJoin"
+    SEMI = "LeftSemiJoin"
+    ANTI = "LeftAntiJoin"
+
+
+@dataclass(frozen=True)
+class JoinSide:
+    """One input of a join.
+
+    `types` are those of its fields, `keys` the fields it is joined by, which it is keyed by in this order. `unique_key`
+    are the fields of a unique (or upsert) key of its rows, None if there is none, in which case equal rows are
+    counted. Where the unique key is among the join keys there is one row for each key. `state_ttl_ms` is how long
+    its idle rows are kept.
+    """
+
+    types: tuple[LogicalType, ...]
+    keys: tuple[int, ...]
+    unique_key: tuple[int, ...] | None = None
+    state_ttl_ms: int = 0
+
+
+class RegularJoinOperator(KeyedTableOperator):
+    """Joins two keyed inputs; emits the fields of both, of SEMI and ANTI joins those of the left one.
+
+    `condition` is over the fields of both rows, on top of equal keys. `filter_nulls` says for each key whether
+    NULL equals nothing, as `=` has it (False: IS NOT DISTINCT FROM).
+    """
+
+    kind = "regular join"
+
+    def __init__(
+        self,
+        *,
+        join: JoinKind,
+        left: JoinSide,
+        right: JoinSide,
+        condition: TypedExpression | None = None,
+        filter_nulls: tuple[bool, ...] = (),
+        zone: str = "UTC",
+    ) -> None:
+        self.join = join
+        self.left = left
+        self.right = right
+        self.condition = condition
+        self.filter_nulls = filter_nulls
+        self.zone = zone
+
+    def layout(self) -> Layout:
+        """The rows that are kept of each side, and whether their partners are counted."""
+        return {
+            "operator": self.kind,
+            "join": self.join.value,
+            "left": _side_layout(self.left),
+            "right": _side_layout(self.right),
+        }
+
+    def open(self) -> None:
+        """Get the state of both sides and make the condition's code."""
+        meets = None if self.condition is None else row_function(self, self.condition, self.zone)
+        join = self.join
+        left = _Side(self, self.left, "left", is_outer=join in (JoinKind.LEFT, JoinKind.FULL), is_left=True)
+        right = _Side(self, self.right, "right", is_outer=join in (JoinKind.RIGHT, JoinKind.FULL), is_left=False)
+        left.filter_nulls, right.filter_nulls = self._null_keys(self.left), self._null_keys(self.right)
+        left.other_nulls = (None,) * len(self.right.types)
+        right.other_nulls = (None,) * len(self.left.types)
+        self._left, self._right = left, right
+        self._meets = meets
+
+    def _null_keys(self, side: JoinSide) -> tuple[int, ...]:
+        """Fields of the key that equal nothing where they are NULL, as places in a row."""
+        return tuple([at + 1 for at, is_filtered in zip(side.keys, self.filter_nulls, strict=False) if is_filtered])
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Join a block of left rows."""
+        take = self._take_left_of_semi if self.join in (JoinKind.SEMI, JoinKind.ANTI) else self._take
+        self._take_block(self._left, self._right, take, values, keys)
+
+    def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Join a block of right rows."""
+        take = self._take_right_of_semi if self.join in (JoinKind.SEMI, JoinKind.ANTI) else self._take
+        self._take_block(self._right, self._left, take, values, keys)
+
+    def _take_block(
+        self, own: _Side, other: _Side, take: Callable[..., None], values: list[Any], keys: list[Any] | None
+    ) -> None:
+        assert keys is not None
+        results: list[Row] = []
+        consumed, nulls = iter(values), own.filter_nulls
+        try:
+            for _, row in zip(self.backend.walk(keys), consumed, strict=False):
+                is_matchable = True
+                for place in nulls:
+                    if row[place] is None:
+                        is_matchable = False
+                take(own, other, row, is_matchable, results)
+        except Exception as error:
+            raise self.record_failure(error, values, consumed) from None
+        self.output.emit(results, None)
+
+    def _partners(self, own: _Side, other: _Side, fields: Fields) -> list[tuple[Fields, int]]:
+        """Rows of the other side that make a pair with a row."""
+        found, meets = other.rows.rows(), self._meets
+        if meets is None or not found:
+            return found
+        if own.is_left:
+            return [held for held in found if meets((0, *fields, *held[0])) is True]
+        return [held for held in found if meets((0, *held[0], *fields)) is True]
+
+    def _take(self, own: _Side, other: _Side, row: Row, is_matchable: bool, results: list[Row]) -> None:
+        kind, fields = row[0], row[1:]
+        if not is_matchable:
+            # It has no partner and never will, so nothing of it has to be kept.
+            if own.is_outer:
+                results.append(own.padded(DELETE if kind & 1 else INSERT, fields))
+            return
+        partners = self._partners(own, other, fields)
+        if kind & 1:
+            self._retract(own, other, kind, fields, partners, results)
+        else:
+            self._accumulate(own, other, kind, fields, partners, results)
+
+    def _accumulate(
+        self,
+        own: _Side,
+        other: _Side,
+        kind: int,
+        fields: Fields,
+        partners: list[tuple[Fields, int]],
+        results: list[Row],
+    ) -> None:
+        own.rows.add(fields, len(partners) if own.is_outer else 0)
+        if not partners:
+            if own.is_outer:
+                results.append(own.padded(INSERT, fields))
+            return
+        if other.is_outer:
+            for held, count in partners:
+                if count == 0:
+                    results.append(other.padded(DELETE, held))
+                other.rows.set_partners(held, count + 1)
+        made = INSERT if own.is_outer or other.is_outer else kind
+        if own.is_left:
+            results += [(made, *fields, *held) for held, _ in partners]
+        else:
+            results += [(made, *held, *fields) for held, _ in partners]
+
+    def _retract(
+        self,
+        own: _Side,
+        other: _Side,
+        kind: int,
+        fields: Fields,
+        partners: list[tuple[Fields, int]],
+        results: list[Row],
+    ) -> None:
+        own.rows.retract(fields)
+        if not partners:
+            if own.is_outer:
+                results.append(own.padded(DELETE, fields))
+            return
+        made = DELETE if own.is_outer else kind
+        if own.is_left:
+            results += [(made, *fields, *held) for held, _ in partners]
+        else:
+            results += [(made, *held, *fields) for held, _ in partners]
+        if other.is_outer:
+            for held, count in partners:
+                if count == 1:
+                    results.append(other.padded(INSERT, held))
+                other.rows.set_partners(held, max(count - 1, 0))
+
+    def _take_left_of_semi(self, own: _Side, other: _Side, row: Row, is_matchable: bool, results: list[Row]) -> None:
+        fields = row[1:]
+        partners = self._partners(own, other, fields) if is_matchable else []
+        if bool(partners) is (self.join is JoinKind.SEMI):
+            results.append(row)
+        if not is_matchable:
+            return
+        if row[0] & 1:
+            own.rows.retract(fields)
+        else:
+            own.rows.add(fields, len(partners))
+
+    def _take_right_of_semi(self, own: _Side, other: _Side, row: Row, is_matchable: bool, results: list[Row]) -> None:
+        if not is_matchable:
+            return
+        kind, fields, is_anti = row[0], row[1:], self.join is JoinKind.ANTI
+        partners = self._partners(own, other, fields)
+        if kind & 1:
+            own.rows.retract(fields)
+            for held, count in partners:
+                if count == 1:
+                    results.append((INSERT if is_anti else kind, *held))
+                other.rows.set_partners(held, max(count - 1, 0))
+            return
+        own.rows.add(fields, 0)
+        for held, count in partners:
+            if count == 0:
+                results.append((DELETE if is_anti else kind, *held))
+            other.rows.set_partners(held, count + 1)
+
+
+class _Side:
+    """One input of a running join."""
+
+    def __init__(
+        self, operator: KeyedTableOperator, side: JoinSide, name: str, *, is_outer: bool, is_left: bool
+    ) -> None:
+        self.rows: SideRows = side_rows(
+            operator, name, side.types, side.keys, side.unique_key, side.state_ttl_ms or operator.state_ttl_ms
+        )
+        self.is_outer = is_outer
+        self.is_left = is_left
+        self.filter_nulls: tuple[int, ...] = ()
+        self.other_nulls: tuple[None, ...] = ()
+
+    def padded(self, kind: int, fields: Fields) -> Row:
+        """A row of this side with NULLs for the other one."""
+        return (kind, *fields, *self.other_nulls) if self.is_left else (kind, *self.other_nulls, *fields)
+
+
+def _side_layout(side: JoinSide) -> Layout:
+    unique = None if side.unique_key is None else list(side.unique_key)
+    return {"types": type_texts(side.types), "keys": list(side.keys), "unique_key": unique}

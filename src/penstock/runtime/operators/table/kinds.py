@@ -1,0 +1,19 @@
+"""Operators that only look at the kinds of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.runtime.operators.table.operator import TableOperator
+from penstock.runtime.rows import Timestamps
+from penstock.vocabulary.sql.row_kinds import UPDATE_BEFORE
+
+
+class DropUpdateBeforeOperator(TableOperator):
+    """Drops -U rows, for a consumer that updates by key."""
+
+    kind = "drop update before"
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Drop them from a block."""
+        self.output.emit([row for row in values if row[0] != UPDATE_BEFORE], None)

@@ -1,0 +1,135 @@
+"""Where event time begins in a table: times of rows and watermarks by the expression of a WATERMARK clause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.errors import PenstockError
+from penstock.runtime.operators.table.expressions import block_function
+from penstock.runtime.operators.table.operator import TableOperator
+from penstock.runtime.rows import Timestamps
+from penstock.vocabulary.sql.typed_expressions import TypedExpression
+
+
+class MissingTimeError(PenstockError, ValueError):
+    """A row has no time where event time needs one."""
+
+
+class WatermarkAssignerOperator(TableOperator):
+    """Emits watermarks by an expression over rows whose time is field `rowtime`.
+
+    `watermark` gives the watermark of a row in milliseconds (NULL: none). `after_each_row` emits it after every row
+    that raises it, otherwise at the pace of the job. A row without a time is refused. `idle_timeout_ms`: after so long
+    without rows the input is idle.
+    """
+
+    kind = "table watermarks"
+
+    def __init__(
+        self,
+        *,
+        rowtime: int,
+        watermark: TypedExpression,
+        after_each_row: bool = False,
+        idle_timeout_ms: int | None = None,
+        zone: str = "UTC",
+    ) -> None:
+        self.rowtime = rowtime
+        self.watermark_expression = watermark
+        self.after_each_row = after_each_row
+        self.idle_timeout_ms = idle_timeout_ms
+        self.zone = zone
+
+    def open(self) -> None:
+        """Make the code."""
+        self._watermarks = block_function(self, None, (self.watermark_expression,), self.zone)
+
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        """Go on where event time was."""
+        if state is None:
+            self._reached, self._emitted, self._active_at = MIN_WATERMARK, MIN_WATERMARK, self.context.clock()
+            self._is_idle = False
+        else:
+            self._reached, self._emitted, active_at, self._is_idle = state
+            # The time a job was down is nobody's idleness.
+            self._active_at = max(active_at, self.context.started_ms)
+        self._pending = 0
+
+    def snapshot(self) -> Any:
+        """How far event time has got."""
+        return (self._reached, self._emitted, self._active_at, self._is_idle)
+
+    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+        """Emit a block with its times, and watermarks."""
+        self._active_at = self.context.clock()
+        self._mark(False)
+        place = self.rowtime + 1
+        stamps = [row[place] for row in values]
+        if None in stamps:
+            error = MissingTimeError(
+                "RowTime field should not be null, please convert it to a non-null long value: filter such rows out."
+            )
+            raise self.failure(error, "assigning watermarks", values[stamps.index(None)])
+        marks = [made[1] for made in self._watermarks(values)]
+        if self.after_each_row:
+            self._emit_one_by_one(values, stamps, marks)
+        else:
+            self._emit_in_pieces(values, stamps, marks)
+
+    def _emit_in_pieces(self, values: list[Any], stamps: list[int], marks: list[int | None]) -> None:
+        pace = self.context.watermark_every_records
+        for start in range(0, len(values), pace):
+            stop = start + pace
+            self.output.emit(values[start:stop], stamps[start:stop])
+            known = [mark for mark in marks[start:stop] if mark is not None]
+            self._reached = max(self._reached, max(known, default=MIN_WATERMARK))
+            self._pending += min(stop, len(values)) - start
+            if self._pending >= pace:
+                self._advance()
+
+    def _emit_one_by_one(self, values: list[Any], stamps: list[int], marks: list[int | None]) -> None:
+        sent = 0
+        for index, mark in enumerate(marks):
+            if mark is not None and mark > self._reached:
+                self._reached = mark
+                self.output.emit(values[sent : index + 1], stamps[sent : index + 1])
+                sent = index + 1
+                self._advance()
+        self.output.emit(values[sent:], stamps[sent:])
+
+    def _advance(self) -> None:
+        self._pending = 0
+        if self._reached > self._emitted:
+            self._mark(False)
+            self._emitted = self.watermark = self._reached
+            self.output.emit_watermark(self._reached)
+
+    def _mark(self, is_idle: bool) -> None:
+        if is_idle != self._is_idle:
+            self._is_idle = is_idle
+            self.output.emit_status(is_idle)
+
+    def on_watermark(self, watermark: int) -> None:
+        """Only the end of time passes: event time starts anew here."""
+        if watermark == MAX_WATERMARK:
+            self.watermark = watermark
+            self.output.emit_watermark(watermark)
+
+    def on_status(self, is_idle: bool) -> None:
+        """Idleness is this operator's own to notice."""
+
+    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
+        """Emit the watermark that the batch has come to, and notice idleness."""
+        if end_of_input:
+            return
+        self._advance()
+        timeout = self.idle_timeout_ms
+        if timeout is not None and not self._is_idle and now_ms >= self._active_at + timeout:
+            self._mark(True)
+
+    def next_deadline(self) -> int | None:
+        """When idleness will have to be noticed."""
+        if self.idle_timeout_ms is None or self._is_idle:
+            return None
+        return self._active_at + self.idle_timeout_ms

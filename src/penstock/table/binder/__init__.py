@@ -1,0 +1,1 @@
+"""From a parsed query to algebra: names are looked up, types and time attributes inferred, subqueries made joins."""

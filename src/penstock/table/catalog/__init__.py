@@ -1,0 +1,32 @@
+"""Catalogs: what tables, views and functions there are, under `catalog.database.name`."""
+
+from penstock.table.catalog.catalog import Catalog, Database
+from penstock.table.catalog.columns import (
+    Column,
+    ComputedColumn,
+    MetadataColumn,
+    PhysicalColumn,
+    PrimaryKey,
+    TableSchema,
+    WatermarkSpec,
+)
+from penstock.table.catalog.entries import CatalogDatabase, CatalogFunction, CatalogTable, CatalogView, Distribution
+from penstock.table.catalog.lookup import CatalogManager
+
+__all__ = [
+    "Catalog",
+    "CatalogDatabase",
+    "CatalogFunction",
+    "CatalogManager",
+    "CatalogTable",
+    "CatalogView",
+    "Column",
+    "ComputedColumn",
+    "Database",
+    "Distribution",
+    "MetadataColumn",
+    "PhysicalColumn",
+    "PrimaryKey",
+    "TableSchema",
+    "WatermarkSpec",
+]

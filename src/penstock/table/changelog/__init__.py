@@ -1,0 +1,1 @@
+"""Which kinds of rows each node of a plan puts out: insertions, updates with or without the old row, deletes."""

@@ -1,0 +1,1 @@
+"""Connectors of tables: what WITH (`connector` = ...) names."""

@@ -1,0 +1,168 @@
+"""The connector 'datagen': rows made up, by sequences or at random."""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLimiterStrategy
+from penstock.datastream.stream import DataStream
+from penstock.errors import SqlError
+from penstock.table.connectors.contract import Connector, TableContext, TableSource
+from penstock.table.connectors.options import Options
+from penstock.table.external_values import per_second
+from penstock.vocabulary.sql.logical_types import Kind, LogicalType
+
+__all__ = ["DataGenConnector"]
+
+_LIMITS = {Kind.TINYINT: 7, Kind.SMALLINT: 15, Kind.INTEGER: 31, Kind.BIGINT: 63}
+_HEX = string.hexdigits[:16]
+
+
+class DataGenConnector(Connector):
+    """Rows for trying things; the same rows in every run."""
+
+    name = "datagen"
+
+    def keys(self) -> Mapping[str, str]:
+        """How many rows, how fast, and how each field is made."""
+        return {
+            "number-of-rows": "how many rows there are; without it they do not end",
+            "rows-per-second": "how fast they come, 10000 unless set",
+            "fields.": "of a field: kind (random, sequence), start, end, min, max, length, null-rate, max-past",
+        }
+
+    def source(self, table: TableContext) -> TableSource:
+        """The generator."""
+        return _Generated(table)
+
+
+class _Generated(TableSource):
+    def __init__(self, table: TableContext) -> None:
+        self.table = table
+        self.count = table.options.integer("number-of-rows")
+        columns = table.physical_type
+        self.fields = [
+            _field(name, declared, table.options) for name, declared in zip(columns.names, columns.parts, strict=True)
+        ]
+        ends = [each.count for each in self.fields if each.count is not None]
+        limits = [*ends, *([self.count] if self.count is not None else [])]
+        self.count = min(limits) if limits else None
+        self.is_bounded = self.count is not None
+
+    def stream(
+        self, environment: Any, row_type: LogicalType, metadata: tuple[str, ...] = (), name: str = ""
+    ) -> DataStream[tuple[Any, ...]]:
+        rate = RateLimiterStrategy.per_second(self.table.options.integer("rows-per-second", 10_000) or 10_000)
+        source = DataGeneratorSource(_Row(self.fields), self.count, rate)
+        made: DataStream[tuple[Any, ...]] = environment.from_source(source, None, name or self.table.path[-1])
+        return made
+
+
+class _Row:
+    def __init__(self, fields: list[_Field]) -> None:
+        self.fields = fields
+
+    def __call__(self, number: int, chance: random.Random) -> tuple[Any, ...]:
+        return (0, *[each(number, chance) for each in self.fields])
+
+
+class _Field:
+    """Makes the values of one field; holds plain data only, so that it can be pickled."""
+
+    count: int | None = None
+
+    def __init__(self, declared: LogicalType, options: Mapping[str, str]) -> None:
+        self.declared = declared
+        self.null_rate = float(options.get("null-rate", 0))
+        self.low = options.get("min")
+        self.high = options.get("max")
+        self.length = int(options.get("length", 100))
+        self.max_past_ms = int(options.get("max-past", "0").split()[0] or 0)
+
+    def __call__(self, number: int, chance: random.Random) -> Any:
+        if self.null_rate and chance.random() < self.null_rate:
+            return None
+        return self.value(chance)
+
+    def value(self, chance: random.Random) -> Any:
+        kind = self.declared.kind
+        make = _RANDOM.get(kind)
+        if make is None:
+            raise SqlError(f"The connector 'datagen' cannot make values of type {self.declared}.")
+        return make(self, chance)
+
+
+class _Sequence(_Field):
+    def __init__(self, declared: LogicalType, start: int, end: int) -> None:
+        super().__init__(declared, {})
+        self.start = start
+        self.count = end - start + 1
+
+    def __call__(self, number: int, chance: random.Random) -> Any:
+        value = self.start + number
+        if self.declared.kind in (Kind.VARCHAR, Kind.CHAR):
+            return str(value)
+        if self.declared.kind is Kind.DECIMAL:
+            return Decimal(value).quantize(Decimal(1).scaleb(-self.declared.scale))
+        return float(value) if self.declared.kind in (Kind.FLOAT, Kind.DOUBLE) else value
+
+
+def _field(name: str, declared: LogicalType, options: Options) -> _Field:
+    own = options.under(f"fields.{name}.")
+    kind = own.get("kind", "random")
+    if kind == "sequence":
+        if "start" not in own or "end" not in own:
+            raise SqlError(f"Table {options.name}: a sequence needs 'fields.{name}.start' and 'fields.{name}.end'.")
+        return _Sequence(declared, int(own["start"]), int(own["end"]))
+    if kind != "random":
+        raise SqlError(f"Table {options.name}: 'fields.{name}.kind' must be random or sequence, got '{kind}'.")
+    return _Field(declared, own)
+
+
+def _whole(field: _Field, chance: random.Random) -> int:
+    limit = 1 << _LIMITS[field.declared.kind]
+    return chance.randint(int(field.low or -limit), int(field.high or limit - 1))
+
+
+def _real(field: _Field, chance: random.Random) -> float:
+    return chance.uniform(float(field.low or 0), float(field.high or 1e6))
+
+
+def _decimal(field: _Field, chance: random.Random) -> Decimal:
+    step = Decimal(1).scaleb(-field.declared.scale)
+    most = float(field.high or 10 ** min(field.declared.precision - field.declared.scale, 15) - 1)
+    return Decimal(str(chance.uniform(float(field.low or 0), most))).quantize(step)
+
+
+def _text(field: _Field, chance: random.Random) -> str:
+    length = min(field.length, field.declared.precision)
+    return "".join(chance.choices(_HEX, k=length))
+
+
+def _timestamp(field: _Field, chance: random.Random) -> int:
+    # Rows are the same in every run, so their times are near a fixed day.
+    millis = 1_700_000_000_000 - chance.randint(0, max(field.max_past_ms, 0))
+    return millis * (per_second(field.declared.precision) // 1000)
+
+
+_RANDOM: dict[Kind, Callable[[_Field, random.Random], Any]] = {
+    Kind.BOOLEAN: lambda field, chance: chance.random() < 0.5,
+    Kind.TINYINT: _whole,
+    Kind.SMALLINT: _whole,
+    Kind.INTEGER: _whole,
+    Kind.BIGINT: _whole,
+    Kind.FLOAT: _real,
+    Kind.DOUBLE: _real,
+    Kind.DECIMAL: _decimal,
+    Kind.CHAR: _text,
+    Kind.VARCHAR: _text,
+    Kind.VARBINARY: lambda field, chance: chance.randbytes(min(field.length, field.declared.precision)),
+    Kind.DATE: lambda field, chance: chance.randint(0, 20_000),
+    Kind.TIME: lambda field, chance: chance.randrange(86_400_000),
+    Kind.TIMESTAMP: _timestamp,
+    Kind.TIMESTAMP_LTZ: _timestamp,
+}

@@ -1,0 +1,271 @@
+"""Formats of single records: bytes to rows `(kind, *fields)` of internal values, and back.
+
+`row_format(name, row_type, options, table)` makes one; formats can be pickled, what they need is made where they run.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from penstock.errors import SqlError
+from penstock.table.connectors.contract import ALL_KINDS, INSERTS
+from penstock.table.connectors.json_values import from_json, to_json
+from penstock.table.external_values import to_internal
+from penstock.vocabulary.sql.logical_types import Kind, LogicalType
+from penstock.vocabulary.sql.row_kinds import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+
+__all__ = ["FORMATS", "FORMAT_KEYS", "RowFormat", "row_format"]
+
+Row = tuple[Any, ...]
+
+FORMAT_KEYS = ("json.", "csv.", "raw.", "avro.", "debezium-json.")
+
+
+class RowFormat(ABC):
+    """How rows of a type are written as bytes."""
+
+    kinds: frozenset[int] = INSERTS
+    """The kinds of rows that can be read and written."""
+
+    def __init__(self, row_type: LogicalType, options: Mapping[str, str]) -> None:
+        """Keep what decides; functions are made when they are needed."""
+        self.row_type = row_type
+        self.options = dict(options)
+        self.ignores_errors = options.get("ignore-parse-errors", "false").lower() == "true"
+        self._decode: Callable[[bytes], list[Row]] | None = None
+        self._encode: Callable[[Row], bytes] | None = None
+
+    def __getstate__(self) -> tuple[LogicalType, dict[str, str]]:
+        """What decides, without functions."""
+        return self.row_type, self.options
+
+    def __setstate__(self, state: tuple[LogicalType, dict[str, str]]) -> None:
+        """Be made again."""
+        self.__init__(*state)  # type: ignore[misc]
+
+    def decode(self, message: bytes) -> list[Row]:
+        """The rows of a message."""
+        if self._decode is None:
+            self._decode = self.decoder()
+        try:
+            return self._decode(message)
+        except Exception:
+            if self.ignores_errors:
+                return []
+            raise
+
+    def encode(self, row: Row) -> bytes:
+        """The message of a row."""
+        if self._encode is None:
+            self._encode = self.encoder()
+        return self._encode(row)
+
+    @abstractmethod
+    def decoder(self) -> Callable[[bytes], list[Row]]:
+        """Make what decodes."""
+
+    @abstractmethod
+    def encoder(self) -> Callable[[Row], bytes]:
+        """Make what encodes."""
+
+
+class JsonRows(RowFormat):
+    """One JSON object for each row."""
+
+    def decoder(self) -> Callable[[bytes], list[Row]]:
+        """Fields by name; those that are missing are NULL."""
+        convert = from_json(self.row_type)
+        must_have = self.options.get("fail-on-missing-field", "false").lower() == "true"
+        names = self.row_type.names
+
+        def decode(message: bytes) -> list[Row]:
+            data = json.loads(message, parse_float=Decimal)
+            if must_have:
+                for name in names:
+                    if name not in data:
+                        raise SqlError(f"A JSON record has no field '{name}': {message[:200]!r}")
+            return [(INSERT, *convert(data))]
+
+        return decode
+
+    def encoder(self) -> Callable[[Row], bytes]:
+        """Fields in the order of the columns."""
+        convert = to_json(self.row_type, self.options.get("timestamp-format.standard", "SQL"))
+        return lambda row: json.dumps(convert(row[1:]), separators=(",", ":"), ensure_ascii=False).encode()
+
+
+class DebeziumRows(RowFormat):
+    """The changes that Debezium writes as JSON: `before`, `after` and `op`."""
+
+    kinds = ALL_KINDS
+
+    def decoder(self) -> Callable[[bytes], list[Row]]:
+        """An update is two rows."""
+        convert = from_json(self.row_type)
+
+        def decode(message: bytes) -> list[Row]:
+            if not message:
+                return []
+            data = json.loads(message, parse_float=Decimal)
+            data = data.get("payload", data)
+            before, after, op = data.get("before"), data.get("after"), data["op"]
+            if op in ("c", "r"):
+                return [(INSERT, *convert(after))]
+            if op == "d":
+                return [(DELETE, *convert(before))]
+            return [(UPDATE_BEFORE, *convert(before)), (UPDATE_AFTER, *convert(after))]
+
+        return decode
+
+    def encoder(self) -> Callable[[Row], bytes]:
+        """As Flink does: what adds a row is a creation, what takes one back a deletion."""
+        convert = to_json(self.row_type, self.options.get("timestamp-format.standard", "SQL"))
+
+        def encode(row: Row) -> bytes:
+            adds = row[0] in (INSERT, UPDATE_AFTER)
+            data = convert(row[1:])
+            change = {"before": None if adds else data, "after": data if adds else None, "op": "c" if adds else "d"}
+            return json.dumps(change, separators=(",", ":"), ensure_ascii=False).encode()
+
+        return encode
+
+
+class CsvRows(RowFormat):
+    """One line of CSV for each row."""
+
+    def decoder(self) -> Callable[[bytes], list[Row]]:
+        """Fields by position."""
+        converts = [_from_text(each) for each in self.row_type.parts]
+        null = self.options.get("null-literal", "")
+        delimiter = self.options.get("field-delimiter", ",").replace("\\t", "\t")
+        comments = self.options.get("allow-comments", "false").lower() == "true"
+
+        def decode(message: bytes) -> list[Row]:
+            text = message.decode()
+            if not text or (comments and text.startswith("#")):
+                return []
+            (fields,) = csv.reader([text], delimiter=delimiter)
+            if len(fields) != len(converts):
+                raise SqlError(
+                    f"A CSV line has {len(fields)} fields, but the table has {len(converts)}: {text[:200]!r}"
+                )
+            pairs = zip(converts, fields, strict=True)
+            return [(INSERT, *[None if each == null else convert(each) for convert, each in pairs])]
+
+        return decode
+
+    def encoder(self) -> Callable[[Row], bytes]:
+        """Quotes where they are needed."""
+        convert = to_json(self.row_type, "SQL")
+        null = self.options.get("null-literal", "")
+        delimiter = self.options.get("field-delimiter", ",").replace("\\t", "\t")
+
+        def encode(row: Row) -> bytes:
+            out = io.StringIO()
+            values = [_csv_text(each, null) for each in convert(row[1:]).values()]
+            csv.writer(out, delimiter=delimiter, lineterminator="").writerow(values)
+            return out.getvalue().encode()
+
+        return encode
+
+
+def _csv_text(value: Any, null: str) -> str:
+    if value is None:
+        return null
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _from_text(declared: LogicalType) -> Callable[[str], Any]:
+    convert = to_internal(declared)
+    readers: dict[Kind, Callable[[str], Any]] = {
+        Kind.BOOLEAN: lambda text: {"true": True, "false": False}[text.strip().lower()],
+        Kind.VARBINARY: base64.b64decode,
+        Kind.BINARY: base64.b64decode,
+    }
+    if declared.kind in (Kind.TINYINT, Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT):
+        return lambda text: convert(int(text))
+    if declared.kind in (Kind.FLOAT, Kind.DOUBLE):
+        return lambda text: convert(float(text))
+    if declared.kind in (Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.MULTISET):
+        raise SqlError(f"The format 'csv' has no columns of type {declared}; use 'json'.")
+    read = readers.get(declared.kind)
+    return convert if read is None else lambda text: convert(read(text))
+
+
+class RawRows(RowFormat):
+    """The one column of the table is the message itself: text or bytes."""
+
+    def _is_text(self) -> bool:
+        kinds = [each.kind for each in self.row_type.parts]
+        if len(kinds) != 1 or kinds[0] not in (Kind.VARCHAR, Kind.CHAR, Kind.VARBINARY, Kind.BINARY):
+            raise SqlError("The format 'raw' is for tables with one column, of type STRING or BYTES.")
+        return kinds[0] in (Kind.VARCHAR, Kind.CHAR)
+
+    def decoder(self) -> Callable[[bytes], list[Row]]:
+        """Text is UTF-8 unless `raw.charset` says otherwise."""
+        charset = self.options.get("charset", "UTF-8")
+        if self._is_text():
+            return lambda message: [(INSERT, message.decode(charset))]
+        return lambda message: [(INSERT, bytes(message))]
+
+    def encoder(self) -> Callable[[Row], bytes]:
+        """NULL is an empty message."""
+        charset = self.options.get("charset", "UTF-8")
+        if self._is_text():
+            return lambda row: b"" if row[1] is None else row[1].encode(charset)
+        return lambda row: row[1] or b""
+
+
+class AvroRows(RowFormat):
+    """Avro without a container, by a schema made from the columns as Flink makes it."""
+
+    def decoder(self) -> Callable[[bytes], list[Row]]:
+        """One record for each message."""
+        import fastavro
+
+        from penstock.table.connectors.avro_schemas import avro_schema, from_avro
+
+        schema = fastavro.parse_schema(avro_schema(self.row_type))
+        convert = from_avro(self.row_type)
+        return lambda message: [(INSERT, *convert(fastavro.schemaless_reader(io.BytesIO(message), schema, schema)))]
+
+    def encoder(self) -> Callable[[Row], bytes]:
+        """One record for each message."""
+        import fastavro
+
+        from penstock.table.connectors.avro_schemas import avro_schema, to_avro
+
+        schema = fastavro.parse_schema(avro_schema(self.row_type))
+        convert = to_avro(self.row_type)
+
+        def encode(row: Row) -> bytes:
+            out = io.BytesIO()
+            fastavro.schemaless_writer(out, schema, convert(row[1:]))
+            return out.getvalue()
+
+        return encode
+
+
+FORMATS: dict[str, type[RowFormat]] = {
+    "json": JsonRows,
+    "csv": CsvRows,
+    "raw": RawRows,
+    "avro": AvroRows,
+    "debezium-json": DebeziumRows,
+}
+
+
+def row_format(name: str, row_type: LogicalType, options: Mapping[str, str], table: str) -> RowFormat:
+    """The format of a name; `options` are those of the table, of which those of the format are taken."""
+    if name not in FORMATS:
+        raise SqlError(f"Table {table}: there is no format '{name}' for records; there are {', '.join(FORMATS)}.")
+    prefix = name + "."
+    own = {key[len(prefix) :]: value for key, value in options.items() if key.startswith(prefix)}
+    return FORMATS[name](row_type, own)

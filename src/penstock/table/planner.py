@@ -1,0 +1,131 @@
+"""The planner: from a parsed query to a planned table, which can be translated, written to a sink, or explained.
+
+plan = plan_query(parse_query(text).query, context)
+plan.row_type, plan.changelog_kinds, plan.translate(environment)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sqlglot import exp
+
+from penstock.errors import SqlValidationError
+from penstock.table.algebra.nodes import PlanNode, Sink
+from penstock.table.algebra.resolved_tables import ResolvedTable
+from penstock.table.binder.inserts import bind_insert
+from penstock.table.binder.queries import QueryBinder
+from penstock.table.binder.session import PlanningContext, Session
+from penstock.table.binder.tables import resolve_table as resolve_catalog_table
+from penstock.table.catalog.entries import CatalogTable
+from penstock.table.changelog.inference import InferredPlan, infer_changelog
+from penstock.table.changelog.sinks import infer_for_sink
+from penstock.table.explanation import plan_text
+from penstock.table.metadata.keys import Keys, upsert_keys
+from penstock.table.rules.optimization import optimized
+from penstock.table.translation.settings import TableSettings
+from penstock.table.translation.sinks import translate_sink
+from penstock.table.translation.translator import Translator
+from penstock.vocabulary.sql.logical_types import LogicalType
+
+__all__ = ["PlannedInsert", "PlannedTable", "explain", "plan_insert", "plan_query", "resolve_table"]
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedTable:
+    """A query with its schema, ready to be run."""
+
+    plan: PlanNode
+    context: PlanningContext
+
+    @property
+    def row_type(self) -> LogicalType:
+        """Names and types of its columns, time attributes too."""
+        return self.plan.row_type
+
+    @cached_property
+    def inferred(self) -> InferredPlan:
+        """The optimized plan with changelog modes."""
+        return infer_changelog(optimized(self.plan))
+
+    @property
+    def changelog_kinds(self) -> frozenset[int]:
+        """The kinds of rows in its changelog."""
+        return self.inferred.modes[self.inferred.root].kinds
+
+    @property
+    def upsert_keys(self) -> Keys:
+        """Sets of columns by which its changelog updates."""
+        return upsert_keys(self.inferred.root)
+
+    def translate(self, environment: Any) -> Any:
+        """The stream of its rows, `(kind, *fields)`, in the graph of an environment."""
+        settings = TableSettings.of(self.context.settings)
+        return Translator(self.inferred, environment, settings).stream(self.inferred.root)
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedInsert:
+    """A query and the table it is written to."""
+
+    sink: Sink
+    context: PlanningContext
+
+    @cached_property
+    def inferred(self) -> InferredPlan:
+        """The optimized plan with changelog modes."""
+        return infer_for_sink(self.sink, self.context.settings)
+
+    def translate(self, environment: Any) -> Any:
+        """Append the query and its sink to the graph of an environment."""
+        settings = TableSettings.of(self.context.settings)
+        root = self.inferred.root
+        assert isinstance(root, Sink)
+        return translate_sink(Translator(self.inferred, environment, settings), root)
+
+
+def plan_query(query: exp.Expr, context: PlanningContext) -> PlannedTable:
+    """Bind a parsed query."""
+    return PlannedTable(QueryBinder(Session.of(context)).bind(query), context)
+
+
+def plan_insert(
+    table: Sequence[str],
+    query: exp.Expr | PlanNode | PlannedTable,
+    context: PlanningContext,
+    *,
+    columns: Sequence[str] | None = None,
+    partition: Mapping[str, exp.Expr] | None = None,
+    options: Mapping[str, str] | None = None,
+    on_conflict: str | None = None,
+) -> PlannedInsert:
+    """Bind a query, or take a bound one, for a table of the catalog."""
+    session = Session.of(context)
+    if isinstance(query, PlannedTable):
+        query = query.plan
+    plan = query if isinstance(query, PlanNode) else QueryBinder(session).bind(query)
+    sink = bind_insert(session, tuple(table), plan, columns, partition or {}, options or {}, on_conflict)
+    return PlannedInsert(sink, context)
+
+
+def resolve_table(path: Sequence[str], entry: CatalogTable, context: PlanningContext) -> ResolvedTable:
+    """A table of the catalog with types for computed columns, and a bound watermark expression."""
+    return resolve_catalog_table(tuple(path), entry, Session.of(context))
+
+
+def explain(planned: Sequence[PlannedTable | PlannedInsert], environment: Any = None) -> str:
+    """The plan as bound, the optimized plan with changelog modes, and the graph if there is an environment for it."""
+    if not planned:
+        raise SqlValidationError("There is nothing to explain.")
+    bound = [each.plan if isinstance(each, PlannedTable) else each.sink for each in planned]
+    parts = ["== Abstract Syntax Tree ==", *[plan_text(each) for each in bound], ""]
+    parts.append("== Optimized Plan ==")
+    parts += [plan_text(each.inferred.root, each.inferred.modes) for each in planned]
+    if environment is not None:
+        for each in planned:
+            each.translate(environment)
+        parts += ["", "== Penstock Graph ==", environment.explain()]
+    return "\n".join(parts) + "\n"

@@ -1,0 +1,18 @@
+"""Which expressions give the same value whenever they are computed."""
+
+from __future__ import annotations
+
+from penstock.vocabulary.sql.typed_expressions import Call, TypedExpression
+
+__all__ = ["is_deterministic"]
+
+WORDS = """PROCTIME NOW CURRENT_TIMESTAMP CURRENT_DATE CURRENT_TIME LOCALTIME LOCALTIMESTAMP CURRENT_ROW_TIMESTAMP
+    CURRENT_WATERMARK RAND RAND_INTEGER UUID UNIX_TIMESTAMP"""
+CHANGING = frozenset(WORDS.split())
+
+
+def is_deterministic(expression: TypedExpression) -> bool:
+    """Whether an expression depends on nothing but its row."""
+    if not isinstance(expression, Call):
+        return True
+    return expression.function not in CHANGING and all(map(is_deterministic, expression.arguments))

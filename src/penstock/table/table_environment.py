@@ -1,0 +1,407 @@
+"""`TableEnvironment`: where a program of tables starts - SQL, catalogs, settings, results."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from penstock.common.configuration import Configuration
+from penstock.connectors.discarding_sink import DiscardingSink
+from penstock.connectors.driver_sinks import CollectSink
+from penstock.datastream.closeable_iterator import CloseableIterator
+from penstock.datastream.stream import DataStream
+from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
+from penstock.errors import SqlError
+from penstock.runtime.operators.sink import DriverSinkOperator
+from penstock.table import planner
+from penstock.table.binder.session import PlanningContext
+from penstock.table.catalog.entries import CatalogTable, CatalogView
+from penstock.table.catalog.lookup import CatalogManager
+from penstock.table.connectors import registry
+from penstock.table.ddl import CatalogStatements
+from penstock.table.environment_settings import EnvironmentSettings
+from penstock.table.explain_detail import ExplainDetail
+from penstock.table.given_elements import given_table
+from penstock.table.resolved_schema import ResolvedSchema
+from penstock.table.showing import Shower
+from penstock.table.sql import parse, parse_expression, parse_query
+from penstock.table.sql.statements import (
+    CreateTable,
+    Describe,
+    Explain,
+    Insert,
+    Name,
+    Query,
+    Reset,
+    Set,
+    Show,
+    Statement,
+)
+from penstock.table.sql.statements import (
+    StatementSet as StatementSetStatement,
+)
+from penstock.table.statement_set import StatementSet
+from penstock.table.table import Table
+from penstock.table.table_config import TableConfig
+from penstock.table.table_descriptor import TableDescriptor
+from penstock.table.table_result import TableResult, ok, told
+from penstock.vocabulary.sql import scalar
+from penstock.vocabulary.sql.logical_types import Kind, LogicalType
+
+__all__ = ["TableEnvironment"]
+
+BIGINT = LogicalType(Kind.BIGINT)
+
+# Settings of tables and of Flink's own shell; all others are those of jobs.
+TABLE_PREFIXES = ("table.", "sql-client.", "__table")
+
+
+class TableEnvironment:
+    """Runs SQL: `execute_sql` any statement, `sql_query` a query as a Table to go on with."""
+
+    def __init__(
+        self, settings: EnvironmentSettings | None = None, environment: StreamExecutionEnvironment | None = None
+    ) -> None:
+        """Made by `create`."""
+        settings = settings or EnvironmentSettings.in_streaming_mode()
+        self._is_streaming = settings.is_streaming_mode()
+        self.stream_environment = environment or StreamExecutionEnvironment.get_execution_environment()
+        self._catalogs = CatalogManager(settings.get_built_in_catalog_name(), settings.get_built_in_database_name())
+        self._config = TableConfig(self._configure)
+        self._config.add_configuration(settings.get_configuration())
+        self._statements = CatalogStatements(self._catalogs)
+        self._shower = Shower(self._catalogs, self._schema_of, scalar.function_names)
+        self._numbers = itertools.count()
+
+    @staticmethod
+    def create(environment_settings: EnvironmentSettings | Configuration) -> TableEnvironment:
+        """Return a new environment for settings, or for a configuration."""
+        if isinstance(environment_settings, Configuration):
+            builder = EnvironmentSettings.new_instance().with_configuration(environment_settings)
+            environment_settings = builder.build()
+        return TableEnvironment(environment_settings)
+
+    def _configure(self, key: str, value: str) -> None:
+        if not key.startswith(TABLE_PREFIXES):
+            self.stream_environment.configure(Configuration.from_dict({key: value}))
+
+    def get_config(self) -> TableConfig:
+        """The settings of this environment."""
+        return self._config
+
+    # ---- statements ----
+
+    def execute_sql(self, stmt: str) -> TableResult:
+        """Run one statement. An INSERT starts a job and returns at once; `wait()` of the result waits for its end."""
+        statements = parse(stmt)
+        if len(statements) != 1:
+            raise SqlError(f"execute_sql: expected one statement, got {len(statements)}; run them one by one.")
+        return self._run(statements[0])
+
+    def _run(self, statement: Statement) -> TableResult:
+        if isinstance(statement, CreateTable) and statement.query is not None:
+            return self._create_as(statement)
+        if self._statements.run(statement):
+            return ok()
+        if isinstance(statement, Query):
+            return self._table_of(statement).execute()
+        if isinstance(statement, Insert):
+            return self.run_inserts([self.planned_insert(statement)])
+        if isinstance(statement, StatementSetStatement):
+            return self.run_inserts([self.planned_insert(each) for each in statement.inserts])
+        if isinstance(statement, Explain):
+            return told(("result",), [(self._explain(statement.statement),)])
+        if isinstance(statement, Show):
+            return self._shower.show(statement)
+        if isinstance(statement, Describe):
+            return self._shower.describe(statement)
+        return self._run_setting(statement)
+
+    def _run_setting(self, statement: Statement) -> TableResult:
+        if isinstance(statement, Set):
+            if statement.key is None:
+                return told(("key", "value"), sorted(self._config.to_map().items()))
+            self._config.set(statement.key, statement.value or "")
+            return ok()
+        assert isinstance(statement, Reset), statement
+        self._config.remove(statement.key)
+        return ok()
+
+    def _create_as(self, statement: CreateTable) -> TableResult:
+        from penstock.table.created_as import table_of_query
+
+        assert statement.query is not None
+        planned = planner.plan_query(statement.query.query, self._context(statement.query.source))
+        entry = table_of_query(statement, planned.row_type)
+        self._catalogs.create(
+            statement.name, entry, if_not_exists=statement.if_not_exists, or_replace=statement.or_replace
+        )
+        context = self._context(statement.query.source)
+        made = planner.plan_insert(statement.name, planned, context, columns=statement.column_names)
+        return self.run_inserts([(".".join(self._catalogs.full_name(statement.name)), made)])
+
+    def sql_query(self, query: str) -> Table:
+        """A query as a Table: nothing runs until its rows are wanted."""
+        return self._table_of(parse_query(query))
+
+    def _table_of(self, statement: Query) -> Table:
+        return Table(self, planner.plan_query(statement.query, self._context(statement.source)))
+
+    def create_statement_set(self) -> StatementSet:
+        """An empty set of INSERTs that run as one job."""
+        return StatementSet(self)
+
+    def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
+        """The plan of a query or INSERT: as bound, optimized with changelog modes, and the graph of the job."""
+        statements = parse(stmt)
+        if len(statements) != 1:
+            raise SqlError(f"explain_sql: expected one statement, got {len(statements)}.")
+        return self._explain(statements[0])
+
+    def _explain(self, statement: Statement) -> str:
+        if isinstance(statement, Query):
+            return self.explained([self._table_of(statement).planned])
+        if isinstance(statement, Insert):
+            return self.explained([self.planned_insert(statement)[1]])
+        if isinstance(statement, StatementSetStatement):
+            return self.explained([self.planned_insert(each)[1] for each in statement.inserts])
+        raise SqlError("EXPLAIN explains a query, an INSERT or a statement set.")
+
+    # ---- planning and running, for Table and StatementSet ----
+
+    def _context(self, text: str = "") -> PlanningContext:
+        settings = self._config.to_map()
+        return PlanningContext(
+            catalog=self._catalogs,
+            source_of=registry.source_of,
+            sink_of=registry.sink_of,
+            parse_query=lambda query: parse_query(query).query,
+            parse_expression=parse_expression,
+            settings=settings,
+            text=text,
+            function_of=lambda name: self._catalogs.function((name,)),
+        )
+
+    def planned_insert(self, statement: Insert) -> tuple[str, Any]:
+        """The full name of the target of an INSERT, and its plan."""
+        made = planner.plan_insert(
+            statement.table,
+            statement.query,
+            self._context(statement.source),
+            columns=statement.columns,
+            partition=statement.partition,
+            options=statement.options,
+            on_conflict=statement.on_conflict,
+        )
+        return ".".join(self._catalogs.full_name(statement.table)), made
+
+    def planned_table_insert(self, path: str, table: Table) -> tuple[str, Any]:
+        """The same for a Table and a path."""
+        parts = self._path(path)
+        made = planner.plan_insert(parts, table.planned, self._context())
+        return ".".join(self._catalogs.full_name(parts)), made
+
+    def translate(self, planned: Any) -> Any:
+        """Append a plan to the graph; a plan that fails leaves nothing there."""
+        with self._added_nodes():
+            return planned.translate(self.stream_environment)
+
+    @contextmanager
+    def _added_nodes(self, keeps: bool = True) -> Iterator[Callable[[], set[int]]]:
+        """The nodes that are added meanwhile; they are taken out again after a failure, or if they are not kept."""
+        nodes = self.stream_environment.graph.nodes
+        known = set(nodes)
+        try:
+            yield lambda: set(nodes) - known
+        except BaseException:
+            keeps = False
+            raise
+        finally:
+            if not keeps:
+                for node_id in set(nodes) - known:
+                    del nodes[node_id]
+
+    def run_query(self, table: Table) -> TableResult:
+        """Start the job of a query whose rows go to this program."""
+        name = f"collect-{next(self._numbers)}"
+        with self._added_nodes() as added:
+            stream = table.planned.translate(self.stream_environment)
+            stream._end("Collect", DriverSinkOperator(CollectSink(name))).uid(name)
+            client = self.stream_environment.execute_part(added(), name)
+        rows = CloseableIterator(client.collected(name), lambda: client.cancel().result())
+        return TableResult(
+            table.planned.row_type,
+            lambda: rows,
+            client=client,
+            is_streaming=self._is_streaming,
+            zone=self._config.get_local_timezone(),
+        )
+
+    def run_inserts(self, planned: Sequence[tuple[str, Any]]) -> TableResult:
+        """Start one job for all of them."""
+        names, counts = [name for name, _ in planned], [-1] * len(planned)
+        with self._added_nodes() as added:
+            for _, each in planned:
+                each.translate(self.stream_environment)
+            client = self.stream_environment.execute_part(added(), "insert-into_" + ",".join(names))
+        return told(names, [counts], [BIGINT] * len(names), client=client)
+
+    def explained(self, planned: Sequence[Any]) -> str:
+        """The plans as text, with the graph they would become."""
+        text = planner.explain(planned)
+        with self._added_nodes(keeps=False) as added:
+            for each in planned:
+                made = each.translate(self.stream_environment)
+                if isinstance(made, DataStream):
+                    made.sink_to(DiscardingSink())
+            return f"{text}\n== Penstock Graph ==\n{self.stream_environment.explain_part(added())}"
+
+    def name_of(self, table: Table) -> str:
+        """A name under which a Table can be read."""
+        name = f"UnnamedTable${next(self._numbers)}"
+        self.create_temporary_view(name, table)
+        return f"`{name}`"
+
+    # ---- tables and views ----
+
+    def _path(self, path: str) -> Name:
+        from penstock.table.sql.parsing import parse_name
+
+        return parse_name(path)
+
+    def from_path(self, path: str) -> Table:
+        """The table or view of a path."""
+        return self.sql_query("SELECT * FROM " + ".".join(f"`{each}`" for each in self._path(path)))
+
+    def from_descriptor(self, descriptor: TableDescriptor) -> Table:
+        """A table that is described in place."""
+        name = f"Unregistered${next(self._numbers)}"
+        self.create_temporary_table(name, descriptor)
+        return self.from_path(f"`{name}`")
+
+    def from_elements(self, elements: Iterable[Any], schema: Any = None, verify_schema: bool = True) -> Table:
+        """A table of rows of the program; `schema` are names of columns, or a row type from DataTypes."""
+        entry = given_table(list(elements), schema)
+        name = f"Elements${next(self._numbers)}"
+        self._catalogs.create((name,), entry, is_temporary=True)
+        return self.from_path(f"`{name}`")
+
+    def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
+        """A table of the rows of a pandas DataFrame."""
+        rows = [tuple(row) for row in pdf.astype(object).where(pdf.notna(), None).itertuples(index=False)]
+        rows = [tuple(each.to_pydatetime() if hasattr(each, "to_pydatetime") else each for each in row) for row in rows]
+        return self.from_elements(rows, schema or list(map(str, pdf.columns)))
+
+    def create_temporary_view(self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any) -> None:
+        """Give a Table a name for statements; it hides a table of the same name."""
+        self._create_view(view_path, table_or_data_stream, is_temporary=True)
+
+    def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> bool:
+        """Give a Table a name in the catalog, for as long as this program runs."""
+        parts = self._path(view_path)
+        if ignore_if_exists and self._catalogs.get(parts) is not None:
+            return False
+        self._create_view(view_path, table, is_temporary=False)
+        return True
+
+    def _create_view(self, view_path: str, table: Table, is_temporary: bool) -> None:
+        if not isinstance(table, Table):
+            raise SqlError(f"create_view: expected a Table, got {table!r}.")
+        catalog, database = self._catalogs.database_name(())
+        view = CatalogView("", catalog, database, query_operation=table.planned.plan)
+        self._catalogs.create(self._path(view_path), view, is_temporary=is_temporary)
+
+    def create_temporary_table(self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool = False) -> None:
+        """Create a table from a descriptor, for this program only."""
+        entry = descriptor.to_entry()
+        self._catalogs.create(self._path(path), entry, is_temporary=True, if_not_exists=ignore_if_exists)
+
+    def create_table(self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool = False) -> None:
+        """Create a table from a descriptor in its catalog."""
+        self._catalogs.create(self._path(path), descriptor.to_entry(), if_not_exists=ignore_if_exists)
+
+    def drop_table(self, table_path: str, ignore_if_not_exists: bool = True) -> bool:
+        """Drop a table; returns whether it was there."""
+        return self._catalogs.drop(self._path(table_path), CatalogTable, False, ignore_if_not_exists)
+
+    def drop_temporary_table(self, table_path: str) -> bool:
+        """Drop a temporary table; returns whether it was there."""
+        return self._catalogs.drop(self._path(table_path), CatalogTable, True, if_exists=True)
+
+    def drop_view(self, view_path: str, ignore_if_not_exists: bool = True) -> bool:
+        """Drop a view; returns whether it was there."""
+        return self._catalogs.drop(self._path(view_path), CatalogView, False, ignore_if_not_exists)
+
+    def drop_temporary_view(self, view_path: str) -> bool:
+        """Drop a temporary view; returns whether it was there."""
+        return self._catalogs.drop(self._path(view_path), CatalogView, True, if_exists=True)
+
+    # ---- what there is ----
+
+    def list_catalogs(self) -> list[str]:
+        """The names of all catalogs."""
+        return sorted(self._catalogs.catalogs)
+
+    def list_databases(self) -> list[str]:
+        """The databases of the current catalog."""
+        return sorted(self._catalogs.catalog(self.get_current_catalog()).databases)
+
+    def list_tables(self) -> list[str]:
+        """The tables and views of the current database."""
+        return sorted(self._catalogs.tables(self._catalogs.database_name(())))
+
+    def list_views(self) -> list[str]:
+        """The views of the current database."""
+        return sorted(self._catalogs.tables(self._catalogs.database_name(()), CatalogView))
+
+    def list_temporary_tables(self) -> list[str]:
+        """The temporary tables and views of the current database."""
+        here = self._catalogs.database_name(())
+        return sorted(name[2] for name in self._catalogs.temporary if name[:2] == here)
+
+    def list_temporary_views(self) -> list[str]:
+        """The temporary views of the current database."""
+        here, entries = self._catalogs.database_name(()), self._catalogs.temporary.items()
+        return sorted(name[2] for name, each in entries if name[:2] == here and isinstance(each, CatalogView))
+
+    def list_functions(self) -> list[str]:
+        """The names of all functions."""
+        return [row[0] for row in self.execute_sql("SHOW FUNCTIONS").collect()]
+
+    def list_user_defined_functions(self) -> list[str]:
+        """The names of the program's own functions."""
+        return [row[0] for row in self.execute_sql("SHOW USER FUNCTIONS").collect()]
+
+    def get_current_catalog(self) -> str:
+        """The catalog in use."""
+        return self._catalogs.current_catalog or ""
+
+    def get_current_database(self) -> str:
+        """The database in use."""
+        return self._catalogs.current_database or ""
+
+    def use_catalog(self, catalog_name: str) -> None:
+        """Use a catalog, and its default database."""
+        self.execute_sql(f"USE CATALOG `{catalog_name}`")
+
+    def use_database(self, database_name: str) -> None:
+        """Use a database of the current catalog."""
+        self.execute_sql(f"USE `{database_name}`")
+
+    def _schema_of(self, name: Name) -> ResolvedSchema:
+        entry = self._catalogs.resolve(name)
+        if isinstance(entry, CatalogView):
+            quoted = ".".join(f"`{each}`" for each in name)
+            return self.sql_query(f"SELECT * FROM {quoted}").get_resolved_schema()
+        full = self._catalogs.full_name(name)
+        table = planner.resolve_table(full, entry, self._context())
+        key, watermark = entry.schema.primary_key, entry.schema.watermark
+        return ResolvedSchema(
+            table.row_type.names,
+            table.row_type.parts,
+            () if key is None else key.columns,
+            None if key is None else key.constraint_name,
+            () if watermark is None else ((watermark.column, watermark.expression),),
+        )

@@ -1,0 +1,60 @@
+"""The settings of tables that decide about operators, read from an environment's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.errors import ConfigurationError
+from penstock.graph.setting_values import duration_ms
+
+__all__ = ["TableSettings"]
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """What the configuration says about tables."""
+
+    state_ttl_ms: int = 0
+    is_mini_batch: bool = False
+    zone: str = "UTC"
+    drops_null: bool = False
+    length_enforcer: str = "IGNORE"
+    upsert_materialize: str = "AUTO"
+    idle_timeout_ms: int | None = None
+    has_duplicate_events: bool = False
+    sink_parallelism: int | None = None
+
+    @staticmethod
+    def of(settings: Mapping[str, str]) -> TableSettings:
+        """Read the settings of an environment."""
+        zone = settings.get("table.local-time-zone", "default")
+        idle = _millis(settings, "table.exec.source.idle-timeout")
+        return TableSettings(
+            state_ttl_ms=_millis(settings, "table.exec.state.ttl"),
+            is_mini_batch=_flag(settings, "table.exec.mini-batch.enabled"),
+            zone="UTC" if zone in ("default", "") else zone,
+            drops_null=_word(settings, "table.exec.sink.not-null-enforcer", "ERROR", ("ERROR", "DROP")) == "DROP",
+            length_enforcer=_word(
+                settings, "table.exec.sink.type-length-enforcer", "IGNORE", ("IGNORE", "TRIM_PAD", "ERROR")
+            ),
+            upsert_materialize=_word(settings, "table.exec.sink.upsert-materialize", "AUTO", ("AUTO", "NONE", "FORCE")),
+            idle_timeout_ms=idle or None,
+            has_duplicate_events=_flag(settings, "table.exec.source.cdc-events-duplicate"),
+        )
+
+
+def _flag(settings: Mapping[str, str], key: str) -> bool:
+    return str(settings.get(key, "false")).lower() == "true"
+
+
+def _millis(settings: Mapping[str, str], key: str) -> int:
+    value = settings.get(key)
+    return 0 if value is None else duration_ms(value)
+
+
+def _word(settings: Mapping[str, str], key: str, default: str, known: tuple[str, ...]) -> str:
+    word = str(settings.get(key, default)).upper().replace("-", "_")
+    if word not in known:
+        raise ConfigurationError(f"{key} must be one of {', '.join(known)}, not {settings[key]!r}.")
+    return word

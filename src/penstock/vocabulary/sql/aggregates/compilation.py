@@ -1,0 +1,179 @@
+"""Aggregate calls of an operator as one piece of code over one accumulator.
+
+An operator puts the lines into a loop of its own. In them `row` is a row with its kind in front; the slots are
+local variables, `names` in the order of the accumulator; views are variables too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from penstock.common.typeinfo import TypeInformation, Types
+from penstock.vocabulary.sql.aggregates import sequences, sums
+from penstock.vocabulary.sql.aggregates.code import CallCode, Compiler, Compiling, Slot, View, nested
+from penstock.vocabulary.sql.aggregates.extremes import extreme
+from penstock.vocabulary.sql.aggregates.result_types import AggregateError
+from penstock.vocabulary.sql.logical_types import LogicalType
+from penstock.vocabulary.sql.state_types import state_type
+from penstock.vocabulary.sql.typed_expressions import AggregateCall
+
+__all__ = ["AggregateCode", "compiled_aggregates"]
+
+_COMPILERS: dict[str, Compiler] = {
+    "COUNT": sums.count,
+    "ROW_NUMBER": sums.count,
+    "SUM": sums.sum_,
+    "SUM0": sums.sum_from_zero,
+    "$SUM0": sums.sum_from_zero,
+    "AVG": sums.average,
+    "MIN": extreme,
+    "MAX": extreme,
+    "FIRST_VALUE": sequences.edge_value,
+    "LAST_VALUE": sequences.edge_value,
+    "SINGLE_VALUE": sequences.single_value,
+    "LISTAGG": sequences.listagg,
+    "COLLECT": sequences.collect,
+    "ARRAY_AGG": sequences.array_agg,
+    **dict.fromkeys(("STDDEV_POP", "STDDEV_SAMP", "STDDEV", "VAR_POP", "VAR_SAMP", "VARIANCE"), sums.deviation),
+    "JSON_OBJECTAGG": sequences.json_objectagg,
+    "JSON_ARRAYAGG": sequences.json_arrayagg,
+    "LAG": sequences.lag,
+}
+
+
+@dataclass
+class AggregateCode:
+    """Lines that accumulate, retract and merge all calls of an operator, and what they work on."""
+
+    slots: list[Slot] = field(default_factory=list)
+    views: list[View] = field(default_factory=list)
+    accumulate: list[str] = field(default_factory=list)
+    retract: list[str] = field(default_factory=list)
+    merge: list[str] | None = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+    scope: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> str:
+        """The slots as the text of a tuple; also what to unpack an accumulator into."""
+        return _tuple_text([slot.name for slot in self.slots])
+
+    @property
+    def others(self) -> str:
+        """The slots of an accumulator that is merged."""
+        return _tuple_text([slot.name + "_" for slot in self.slots])
+
+    @property
+    def initial(self) -> str:
+        """The text of a new accumulator."""
+        return _tuple_text([slot.initial for slot in self.slots])
+
+    @property
+    def results(self) -> str:
+        """The values of all calls, with a comma after each."""
+        return "".join(f"{value}, " for value in self.values)
+
+    def state_type(self) -> TypeInformation:
+        """The type of the accumulator as state."""
+        return Types.TUPLE([slot.type for slot in self.slots])
+
+
+def compiled_aggregates(
+    calls: Sequence[AggregateCall], input_types: Sequence[LogicalType], *, retracts: bool
+) -> AggregateCode:
+    """Compile aggregate calls; with `retracts`, rows may be taken back too."""
+    made = AggregateCode()
+    groups: dict[Any, list[tuple[AggregateCall, CallCode]]] = {}
+    for number, call in enumerate(calls):
+        types = call.argument_types or tuple([input_types[at] for at in call.arguments])
+        call = replace(call, argument_types=types)
+        code = _compiled(call, number, retracts, made.scope)
+        made.slots += code.slots
+        made.views += code.views
+        made.values.append(code.value)
+        _add_merge(made, call, code)
+        place = (call.arguments, call.filter) if call.is_distinct and call.arguments else (number,)
+        groups.setdefault((call.is_distinct and bool(call.arguments), call.filter, place), []).append((call, code))
+    used = sorted({at for call in calls for at in (*call.arguments, *(() if call.filter is None else (call.filter,)))})
+    loads = [f"x{at} = row[{at + 1}]" for at in used]
+    made.accumulate += loads
+    made.retract += loads
+    for number, ((is_distinct, chosen, _), members) in enumerate(groups.items()):
+        _add_group(made, members, chosen, is_distinct=is_distinct, number=number, retracts=retracts)
+    return made
+
+
+def _compiled(call: AggregateCall, number: int, retracts: bool, scope: dict[str, Any]) -> CallCode:
+    compiler = _COMPILERS.get(call.function)
+    if compiler is None:
+        raise AggregateError(f"The aggregate function {call.function} is not supported here.")
+    code = compiler(Compiling(call, number, retracts, scope, tuple([f"x{at}" for at in call.arguments])))
+    if retracts and code.retract is None:
+        raise AggregateError(f"{call.function} cannot take rows back, but its input updates.")
+    return code
+
+
+def _add_merge(made: AggregateCode, call: AggregateCall, code: CallCode) -> None:
+    # What two accumulators have counted of one value cannot be told apart once it is in views of both.
+    if made.merge is None or code.merge is None or call.is_distinct or code.views:
+        made.merge = None
+    else:
+        made.merge += code.merge
+
+
+def _add_group(
+    made: AggregateCode,
+    members: list[tuple[AggregateCall, CallCode]],
+    chosen: int | None,
+    *,
+    is_distinct: bool,
+    number: int,
+    retracts: bool,
+) -> None:
+    """Add the code of calls that look at the same values: those of a DISTINCT share what tells the values apart."""
+    accumulate = [line for _, code in members for line in code.accumulate]
+    retract = [line for _, code in members for line in code.retract or ()]
+    if is_distinct:
+        call = members[0][0]
+        view = View(f"distinct{number}", _key_type(call), Types.LONG())
+        made.views.append(view)
+        accumulate, retract = _distinct_lines(view, call, accumulate, retract, retracts)
+    if chosen is not None:
+        accumulate, retract = nested(f"x{chosen}", accumulate), nested(f"x{chosen}", retract)
+    made.accumulate += accumulate
+    made.retract += retract
+
+
+def _key_type(call: AggregateCall) -> TypeInformation:
+    types = [state_type(each) for each in call.argument_types]
+    return types[0] if len(types) == 1 else Types.TUPLE(types)
+
+
+def _distinct_lines(
+    view: View, call: AggregateCall, accumulate: list[str], retract: list[str], retracts: bool
+) -> tuple[list[str], list[str]]:
+    arguments = [f"x{at}" for at in call.arguments]
+    value = arguments[0] if len(arguments) == 1 else f"({', '.join(arguments)})"
+    seen = f"{view.name}.held({value})"
+    if not retracts:
+        return nested(f"{seen} is None", [f"{view.name}.hold({value}, 1)", *accumulate]), []
+    up = [
+        f"seen = {seen}",
+        f"{view.name}.hold({value}, 1 if seen is None else seen + 1)",
+        *nested("seen is None", accumulate),
+    ]
+    down = [
+        f"seen = {seen}",
+        "if seen == 1:",
+        f"    {view.name}.remove({value})",
+        *("    " + line for line in retract),
+        "elif seen is not None:",
+        f"    {view.name}.hold({value}, seen - 1)",
+    ]
+    return up, down
+
+
+def _tuple_text(parts: list[str]) -> str:
+    return "(" + "".join(f"{part}, " for part in parts) + ")"

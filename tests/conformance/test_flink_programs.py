@@ -1,0 +1,75 @@
+"""The player of Flink's planner programs, on a program of our own: it passes, and it can fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conformance.flink_programs.__main__ import played
+from tests.conformance.flink_programs.families import family, outside
+
+
+def row(kind: str, *values: Any) -> dict[str, Any]:
+    return {"kind": kind, "values": list(values)}
+
+
+def program(**changes: Any) -> dict[str, Any]:
+    """Counts by key, with a restore in the middle."""
+    source = {
+        "kind": "source",
+        "name": "t",
+        "ddl": "CREATE TABLE t (\n  k STRING\n)\nWITH ('connector' = 'values')",
+        "columns": ["k STRING"],
+        "watermarks": [],
+        "options": {},
+        "rows_before": [row("+I", "a"), row("+I", "b")],
+        "rows_after": [row("+I", "a")],
+    }
+    sink = {
+        "kind": "sink",
+        "name": "s",
+        "ddl": "CREATE TABLE s (\n  k STRING,\n  n BIGINT\n)\nWITH ('connector' = 'values')",
+        "columns": ["k STRING", "n BIGINT"],
+        "primary_key": [],
+        "options": {},
+        "expected_before_text": ["+I[b, 1]", "+I[a, 1]"],
+        "expected_after_text": ["-U[a, 1]", "+U[a, 2]"],
+        "tests_changelog": True,
+        "materialized_is_declared": False,
+        "deduplicated_fields": None,
+        **changes,
+    }
+    return {
+        "key": "GroupAggregate.counts",
+        "class": "x.GroupAggregateTestPrograms",
+        "runners": [{"mode": "stream-restore", "after_restore_source": "FINITE"}],
+        "setup": [source, sink],
+        "run": [{"kind": "sql", "sql": "INSERT INTO s SELECT k, COUNT(*) FROM t GROUP BY k"}],
+        "is_table_api": False,
+    }
+
+
+def test_a_program_passes_with_its_restore() -> None:
+    assert played(program(), "in-process", False, 1) is None
+    assert (family(program()), outside(program())) == ("group-agg", None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (
+            {"expected_before_text": ["+I[b, 1]", "+I[a, 2]"]},
+            "before: missing ['+I[a, 2]'], unexpected ['+I[a, 1]']",
+        ),
+        ({"expected_after_text": ["+I[a, 1]"]}, "result: s, after: missing ['+I[a, 1]']"),
+    ],
+)
+def test_other_rows_fail(changes: dict[str, Any], problem: str) -> None:
+    assert problem in str(played(program(**changes), "in-process", False, 1))
+
+
+def test_what_is_outside_fails_with_its_reason() -> None:
+    made = program()
+    made["setup"].append({"kind": "function", "class": "x.MyFunction"})
+    assert played(made, "in-process", False, 1) == "outside: needs function x.MyFunction"

@@ -1,0 +1,100 @@
+"""DataStreams as tables and back: fields, kinds, event time and watermarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from penstock.common import Duration, Row, RowKind, Types, WatermarkStrategy
+from penstock.datastream import DataStream, ProcessFunction, StreamExecutionEnvironment
+from penstock.errors import SqlError
+from penstock.table import ChangelogMode, Schema, StreamTableEnvironment
+
+EVENTS = Types.ROW_NAMED(["id", "at"], [Types.INT(), Types.LONG()])
+
+
+@pytest.fixture
+def tables() -> StreamTableEnvironment:
+    environment = StreamExecutionEnvironment.in_process()
+    environment.set_parallelism(1)
+    return StreamTableEnvironment.create(environment)
+
+
+def events(tables: StreamTableEnvironment, *rows: tuple[int, int]) -> DataStream[Any]:
+    stream = tables.stream_environment.from_collection([Row(*row) for row in rows], EVENTS)
+    return stream.assign_ascending_timestamps("at")
+
+
+TIMED = (
+    Schema.new_builder()
+    .column("id", "INT")
+    .column("at", "BIGINT")
+    .column_by_metadata("rowtime", "TIMESTAMP_LTZ(3)")
+    .watermark("rowtime", "SOURCE_WATERMARK()")
+    .build()
+)
+
+
+class Times(ProcessFunction):
+    def process_element(self, value: Any, ctx: Any, /) -> Iterator[Any]:
+        yield value["id"], ctx.timestamp()
+
+
+def test_fields_become_columns(tables: StreamTableEnvironment) -> None:
+    tables.create_temporary_view("e", events(tables, (1, 10), (2, 20)))
+    rows = tables.execute_sql("SELECT id, at + 1 AS later FROM e").collect()
+    assert [row.as_dict() for row in rows] == [{"id": 1, "later": 11}, {"id": 2, "later": 21}]
+
+
+def test_timestamps_become_the_row_time_and_timestamps_again(tables: StreamTableEnvironment) -> None:
+    table = tables.from_data_stream(events(tables, (1, 10), (2, 20)), TIMED)
+    tables.create_temporary_view("e", table)
+    stream = tables.to_data_stream(tables.sql_query("SELECT id, rowtime FROM e WHERE id > 1"))
+    assert list(stream.process(Times()).execute_and_collect()) == [(2, 20)]
+
+
+@pytest.mark.parametrize(("bound_ms", "counts"), [(0, [1, 1]), (120_000, [2, 1])])
+def test_watermarks_of_the_stream_close_windows(
+    tables: StreamTableEnvironment, bound_ms: int, counts: list[int]
+) -> None:
+    # Whether the last event is late is for the watermarks of the stream to say, not for its times alone.
+    rows = [(1, 1_000), (2, 61_000), (3, 2_000)]
+    stream = tables.stream_environment.from_collection([Row(*row) for row in rows], EVENTS)
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(bound_ms))
+    stream = stream.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(lambda row, _: row["at"]))
+    tables.stream_environment.configure(_watermark_after_each())
+    tables.create_temporary_view("e", stream, TIMED)
+    result = tables.execute_sql(
+        "SELECT window_start, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE e, DESCRIPTOR(rowtime), INTERVAL '1' MINUTE)) "
+        "GROUP BY window_start, window_end"
+    )
+    assert [row["n"] for row in result.collect()] == counts
+
+
+def _watermark_after_each() -> Any:
+    from penstock.common import Configuration
+
+    return Configuration().set_integer("pipeline.watermark-every-records", 1)
+
+
+def test_changes_both_ways(tables: StreamTableEnvironment) -> None:
+    kinds = [(RowKind.INSERT, 1), (RowKind.INSERT, 2), (RowKind.DELETE, 1)]
+    rows = [Row.of_kind(kind, each) for kind, each in kinds]
+    stream = tables.stream_environment.from_collection(rows, Types.ROW_NAMED(["id"], [Types.INT()]))
+    tables.create_temporary_view("c", tables.from_changelog_stream(stream))
+    counted = tables.to_changelog_stream(tables.sql_query("SELECT COUNT(*) AS n FROM c"))
+    changes = [(str(row.get_row_kind()), row["n"]) for row in counted.execute_and_collect()]
+    assert changes == [("+I", 1), ("-U", 1), ("+U", 2), ("-U", 2), ("+U", 1)]
+
+
+def test_what_a_stream_cannot_show_is_refused(tables: StreamTableEnvironment) -> None:
+    tables.create_temporary_view("e", events(tables, (1, 10)))
+    counted = tables.sql_query("SELECT COUNT(*) FROM e")
+    with pytest.raises(SqlError, match="to_changelog_stream"):
+        tables.to_data_stream(counted)
+    with pytest.raises(SqlError, match="changelog mode leaves out"):
+        tables.to_changelog_stream(counted, changelog_mode=ChangelogMode.insert_only())
+    with pytest.raises(SqlError, match="declares no type"):
+        tables.from_data_stream(tables.stream_environment.from_collection([object()]))
