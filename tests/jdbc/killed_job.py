@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from penstock.common import Configuration, Row, Types, WatermarkStrategy
+from penstock.common import Configuration, RestartStrategies, Row, Types, WatermarkStrategy
 from penstock.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.connectors.data_gen import DataGeneratorSource
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
@@ -62,6 +62,8 @@ def main(url: str, table: str, count: str, configuration: str) -> None:
         Configuration.from_dict(json.loads(Path(configuration).read_text()))
     )
     environment.set_parallelism(2)
+    # Where the machine is very busy, Spark gives up waiting for a process of its own: a restart, as in production.
+    environment.set_restart_strategy(RestartStrategies.fixed_delay_restart(100, 500))
     build(environment, url, table, int(count))
     environment.execute("numbers to a table")
 
