@@ -12,6 +12,7 @@ from penstock.table.algebra.nodes import Correlate, Filter, JoinKind, PlanNode
 from penstock.table.binder.changelog_functions import CHANGELOG_FUNCTIONS, bind_changelog_function
 from penstock.table.binder.conditions import join_of
 from penstock.table.binder.function_calls import function_name
+from penstock.table.binder.match_recognize import bind_match
 from penstock.table.binder.queries import QueryBinder, renamed
 from penstock.table.binder.scopes import Relation, Scope
 from penstock.table.binder.subqueries import SubqueryBinder
@@ -53,6 +54,11 @@ class RelationBinder:
     def _item(self, item: exp.Expr, left: Scope) -> tuple[PlanNode, Scope]:
         plan, path = self.relation(item)
         alias = item.args.get("alias")
+        clause = item.args.get("match")
+        if clause is not None:
+            if alias is not None:
+                raise self.session.problems.at(alias, "The alias stands behind MATCH_RECOGNIZE (...), not before it")
+            plan, path, alias = bind_match(self.session, plan, clause), (), clause.args.get("alias")
         name = alias.name if alias is not None else (path[-1] if path else None)
         columns = [each.name for each in (alias.args.get("columns") or ())] if alias is not None else []
         if columns:
@@ -101,10 +107,6 @@ class RelationBinder:
         return scan_of(resolve_table(path, entry, self.session), entry, self.session, _hinted_options(item)), path
 
     def _refuse_second_half(self, item: exp.Table) -> None:
-        if item.args.get("match") is not None:
-            raise self.session.problems.at(
-                item, "MATCH_RECOGNIZE is not supported yet; use penstock.cep on the stream of the table"
-            )
         if item.args.get("version") is not None:
             raise self.session.problems.at(
                 item,

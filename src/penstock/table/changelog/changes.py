@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.errors import SqlValidationError
 from penstock.table.algebra.changelog_nodes import FromChangelog, ToChangelog
+from penstock.table.algebra.match_node import Match
 from penstock.table.algebra.nodes import (
     Aggregate,
     Deduplicate,
@@ -23,6 +24,7 @@ from penstock.table.algebra.nodes import (
     WindowTable,
 )
 from penstock.table.changelog.modes import ALL_CHANGES, INSERTS, Change, changes_of
+from penstock.table.sql.places import shown
 
 __all__ = ["ChangeFinder"]
 
@@ -62,6 +64,8 @@ class ChangeFinder:
             return self._aggregate(node)
         if isinstance(node, Join):
             return self._join(node)
+        if isinstance(node, Match):
+            return self._match(node)
         if isinstance(node, (Over, Sort, Rank, Deduplicate, Limit, WindowTable)):
             return self._by_time(node)
         if isinstance(node, Normalize):
@@ -103,10 +107,25 @@ class ChangeFinder:
         self._need_append(node, inside)
         return INSERTS
 
+    def _match(self, node: Match) -> frozenset[Change]:
+        changes = self.of(node.input)
+        if changes != INSERTS:
+            message = (
+                f"MATCH_RECOGNIZE takes rows that are only inserted, but its input {_told(changes)}; aggregate by windows "
+                "before it, or keep the query below it free of updates"
+            )
+            line, column = (0, 0) if node.place is None else (node.place.line, node.place.column)
+            raise SqlValidationError(shown(message, node.place), line, column)
+        return INSERTS
+
     def _need_append(self, node: PlanNode, changes: frozenset[Change]) -> None:
         if changes != INSERTS:
-            made = " and ".join(f"{each.value}s" for each in (Change.UPDATE, Change.DELETE) if each in changes)
+            made = _told(changes)
             raise SqlValidationError(
                 f"{node.describe()} takes rows that are only inserted, but its input {made}; aggregate by windows, or "
                 f"keep the query below it free of updates."
             )
+
+
+def _told(changes: frozenset[Change]) -> str:
+    return " and ".join(f"{each.value}s" for each in (Change.UPDATE, Change.DELETE) if each in changes)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.table.algebra import nodes
+from penstock.table.algebra.match_node import Match
 from penstock.table.algebra.nodes import PlanNode, Project
 from penstock.table.binder.conditions import moved
 from penstock.table.metadata.keys import smallest, upsert_keys
@@ -273,6 +274,22 @@ def _deduplicate(pruner: _Pruner, node: nodes.Deduplicate, needed: frozenset[int
     return made, places
 
 
+def _match(pruner: _Pruner, node: Match, needed: frozenset[int]) -> Pruned:
+    read = set(node.partition) | _ordered_by(node.order) | node.measures.fields
+    for _, condition in node.definitions:
+        read |= condition.fields
+    below, places = pruner.pruned(node.input, frozenset(read))
+    made = replace(
+        node,
+        input=below,
+        partition=_moved(node.partition, places),
+        order=_moved_order(node.order, places),
+        definitions=tuple([(variable, each.moved(places)) for variable, each in node.definitions]),
+        measures=node.measures.moved(places),
+    )
+    return made, _same(node)
+
+
 PRUNINGS: dict[type[PlanNode], Callable[[_Pruner, Any, frozenset[int]], Pruned]] = {
     nodes.Project: _project,
     nodes.Filter: _filter,
@@ -292,4 +309,5 @@ PRUNINGS: dict[type[PlanNode], Callable[[_Pruner, Any, frozenset[int]], Pruned]]
     nodes.Correlate: _correlate,
     nodes.Rank: _rank,
     nodes.Deduplicate: _deduplicate,
+    Match: _match,
 }

@@ -12,7 +12,7 @@ from sqlglot import exp, parser
 from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.table.sql.match_recognize import read_within
+from penstock.table.sql.match_recognize import MatchRecognizeParser
 from penstock.table.sql.nodes import (
     DefaultArgument,
     IntervalPrecision,
@@ -55,7 +55,7 @@ class PlacedParseError(ParseError):
         self.token = token
 
 
-class FlinkParser(parser.Parser):
+class FlinkParser(MatchRecognizeParser):
     """The grammar of queries."""
 
     STRICT_CAST = True
@@ -266,6 +266,8 @@ class FlinkParser(parser.Parser):
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         table = super()._parse_table(*args, **kwargs)
         if not isinstance(table, exp.Table):
+            if isinstance(table, exp.Subquery) and self._match(TokenType.MATCH_RECOGNIZE, advance=False):
+                table.set("match", self._parse_match_recognize())
             return table
         if self._curr and self._curr.token_type == TokenType.HINT:
             table.set("hints", self._parse_table_hints())
@@ -276,19 +278,3 @@ class FlinkParser(parser.Parser):
         if not table.args.get("match") and self._match(TokenType.MATCH_RECOGNIZE, advance=False):
             table.set("match", self._parse_match_recognize())
         return table
-
-    def _parse_match_recognize(self) -> exp.MatchRecognize | None:
-        start = self._index
-        within = read_within(self._tokens, start)
-        if within is None:
-            return super()._parse_match_recognize()
-        # WITHIN follows PATTERN (..): it is read first and cut out of the tokens that the base grammar sees.
-        self._retreat(within + 1)
-        interval = self._parse_interval()
-        self._tokens = self._tokens[:within] + self._tokens[self._index :]
-        self._tokens_size = len(self._tokens)
-        self._retreat(start)
-        match = super()._parse_match_recognize()
-        if match:
-            match.set("within", interval)
-        return match

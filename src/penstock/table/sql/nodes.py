@@ -9,9 +9,18 @@ from sqlglot import exp
 
 __all__ = [
     "DefaultArgument",
+    "FinalOrRunning",
     "IntervalPrecision",
     "MapConstructor",
+    "MatchClause",
     "ModelArgument",
+    "PatternAlternation",
+    "PatternConcatenation",
+    "PatternExclusion",
+    "PatternGroup",
+    "PatternPermutation",
+    "PatternRepetition",
+    "SkipTo",
     "TableArgument",
     "TemporalLiteral",
 ]
@@ -51,3 +60,57 @@ class IntervalPrecision(exp.Expression):
     """`DAY(3)`: a unit with the precision of its leading field."""
 
     arg_types = {"this": True, "expression": True}
+
+
+class MatchClause(exp.MatchRecognize):
+    """`MATCH_RECOGNIZE (...)`: measures and definitions are aliases, the pattern is a tree of the nodes below."""
+
+    arg_types = {**exp.MatchRecognize.arg_types, "within": False, "subset": False}
+
+
+class SkipTo(exp.Expression):
+    """`AFTER MATCH SKIP ...`: `where` is PAST LAST ROW, TO NEXT ROW, FIRST or LAST; the latter of variable `this`."""
+
+    arg_types = {"where": True, "this": False}
+
+
+class FinalOrRunning(exp.Expression):
+    """`FINAL LAST(A.price)`: `word` is FINAL or RUNNING."""
+
+    arg_types = {"this": True, "word": True}
+
+
+class PatternConcatenation(exp.Expression):
+    """`A B`: row patterns one after the other. A pattern variable is an identifier."""
+
+    arg_types = {"expressions": True}
+
+
+class PatternAlternation(exp.Expression):
+    """`A | B`."""
+
+    arg_types = {"expressions": True}
+
+
+class PatternPermutation(exp.Expression):
+    """`PERMUTE (A, B)`."""
+
+    arg_types = {"expressions": True}
+
+
+class PatternGroup(exp.Expression):
+    """`(A B)`: a row pattern in brackets."""
+
+    arg_types = {"this": True}
+
+
+class PatternExclusion(exp.Expression):
+    """`{- A -}`."""
+
+    arg_types = {"this": True}
+
+
+class PatternRepetition(exp.Expression):
+    """`A{2,3}?`: `least` to `most` times; without `most` there is no end."""
+
+    arg_types = {"this": True, "least": True, "most": False, "is_reluctant": False}

@@ -14,10 +14,12 @@ from penstock.runtime.operators.table.change_codes import FromChangelogOperator,
 from penstock.runtime.operators.table.stamping import StampOperator
 from penstock.table.algebra import nodes
 from penstock.table.algebra.changelog_nodes import FromChangelog, ToChangelog
+from penstock.table.algebra.match_node import Match
 from penstock.table.algebra.nodes import PlanNode
 from penstock.table.changelog.inference import InferredPlan
 from penstock.table.changelog.modes import ChangelogMode
 from penstock.table.metadata.keys import smallest, unique_keys, upsert_keys
+from penstock.table.row_patterns import pattern_spec
 from penstock.table.translation.settings import TableSettings
 from penstock.table.translation.uids import Uids
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
@@ -402,6 +404,27 @@ def _deduplicate(translator: Translator, node: nodes.Deduplicate) -> DataStream:
     return translator.keyed(node, operator, node.input, node.keys)
 
 
+def _match(translator: Translator, node: Match) -> DataStream:
+    conditions = {variable: operators.RowCondition(variable, each) for variable, each in node.definitions}
+    spec = pattern_spec(
+        node.elements,
+        node.skip,
+        node.within_ms,
+        conditions,
+        is_processing_time=not node.is_event_time,
+        comparator=node.order[1:] or None,
+    )
+    operator = operators.MatchRecognizeOperator(
+        spec=spec,
+        partition=node.partition,
+        measures=node.measures,
+        types=node.input.types,
+        time_field=node.order[0].index if node.is_event_time else None,
+        zone=translator.settings.zone,
+    )
+    return translator.keyed(node, operator, node.input, node.partition)
+
+
 # ---- changelogs ----
 
 
@@ -450,6 +473,7 @@ TRANSLATIONS: dict[type[PlanNode], Callable[[Translator, Any], DataStream]] = {
     nodes.Limit: _limit,
     nodes.Sort: _sort,
     nodes.Deduplicate: _deduplicate,
+    Match: _match,
     nodes.Normalize: _normalize,
     nodes.DropUpdateBefore: _drop_update_before,
     ToChangelog: _to_changelog,

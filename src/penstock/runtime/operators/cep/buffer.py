@@ -72,10 +72,19 @@ class MatchBuffer:
             found.setdefault(names[element], []).append(self.events.held(event))
         return found
 
-    def events_of(self, number: int, element: int) -> list[Any]:
-        """The events that a match took for one element, in order."""
-        events = [event for found, event, _ in self.way_back(number) if found == element]
+    def events_of(self, number: int, element: int | None) -> list[Any]:
+        """The events that a match took for one element, or for all of them, in order."""
+        events = [event for found, event, _ in self.way_back(number) if element is None or found == element]
         return [self.events.held(event) for event in reversed(events)]
+
+    def last_event_of(self, number: int, element: int | None, offset: int) -> Any:
+        """The event so many before the last one that a match took for one element, or for any; None if there is none."""
+        for found, event, _ in self.way_back(number):
+            if element is None or found == element:
+                if offset == 0:
+                    return self.events.held(event)
+                offset -= 1
+        return None
 
     def change(self, deltas: dict[int, int]) -> int:
         """Apply what has changed in the number of references to links; those that nothing refers to go, so many."""

@@ -45,7 +45,7 @@ class MatchContext:
         self._clock = clock
         # The events stay in the buffer, whatever a condition does to those it is shown.
         self._own_all = own_all
-        self._found: dict[str, list[Any]] = {}
+        self._found: dict[str | None, list[Any]] = {}
         self._run: KeyRun | None = None
         self._link = NO_LINK
         self.time = 0
@@ -56,15 +56,25 @@ class MatchContext:
 
     def get_events_for_pattern(self, name: str) -> list[Any]:
         """The events that this partial match has taken for an element, in order; empty if there are none."""
+        if name not in self._numbers:
+            known = ", ".join(self._numbers)
+            raise ValueError(f"get_events_for_pattern: the pattern has no element {name!r}; it has {known}.")
+        return self._own_all(list(self.events(name)))
+
+    def events(self, name: str | None) -> list[Any]:
+        """The same without copies, for code that changes nothing; None: the events of all elements."""
         found = self._found.get(name)
         if found is None:
-            number = self._numbers.get(name)
-            if number is None:
-                known = ", ".join(self._numbers)
-                raise ValueError(f"get_events_for_pattern: the pattern has no element {name!r}; it has {known}.")
             assert self._run is not None
+            number = None if name is None else self._numbers[name]
             found = self._found[name] = self._run.buffer.events_of(self._link, number)
-        return self._own_all(list(found))
+        return found
+
+    def last_event(self, name: str | None, offset: int) -> Any:
+        """The event so many before the last one of an element, or of any; None if there is none. No copy."""
+        assert self._run is not None
+        number = None if name is None else self._numbers[name]
+        return self._run.buffer.last_event_of(self._link, number, offset)
 
     def timestamp(self) -> int:
         """Time of the event."""

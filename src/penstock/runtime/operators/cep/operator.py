@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any, cast
@@ -14,7 +14,7 @@ from penstock.runtime.layouts import Layout, difference
 from penstock.runtime.operators.cep.automaton import Automaton
 from penstock.runtime.operators.cep.conditions import parts_of, test_of
 from penstock.runtime.operators.cep.due_events import DueEvents, DueEventsOfPattern
-from penstock.runtime.operators.cep.matcher import KeyRun, Match, Matcher, Timeout
+from penstock.runtime.operators.cep.matcher import KeyRun, Match, Matcher, Test, Timeout
 from penstock.runtime.operators.cep.runs import KeyRuns
 from penstock.runtime.operators.cep.skipping import AfterMatchSkipStrategy
 from penstock.runtime.operators.cep.waiting import Due, EventBlock, WaitingEvents
@@ -135,8 +135,7 @@ class PatternOperator(TimedOperator):
         assert backend is not None
         self._domain = PROCESSING if spec.is_processing_time else EVENT
         assert self.context.timers is not None
-        order = None if spec.comparator is None else cmp_to_key(method_or_callable(spec.comparator, "compare"))
-        self._waiting = WaitingEvents(backend, self.context.timers, order)
+        self._waiting = WaitingEvents(backend, self.context.timers, self._order())
         self._late, self._matches = metrics.counter(LATE_RECORDS), metrics.counter(MATCHES)
         self._timeouts, self._dropped = metrics.counter(TIMEOUTS), metrics.counter(DROPPED_MATCHES)
         self._partials, self._sizes = metrics.counter(PARTIAL_MATCHES), metrics.distribution(BUFFER_SIZE)
@@ -144,6 +143,15 @@ class PatternOperator(TimedOperator):
         self._ctx = PatternContext(self, self._collector)
         self._open_function()
         self._open_pattern()
+
+    def _order(self) -> Callable[[Any], Any] | None:
+        """What sorts events of one time; None: they are taken as they came."""
+        comparator = self.spec.comparator
+        return None if comparator is None else cmp_to_key(method_or_callable(comparator, "compare"))
+
+    def _test(self, condition: Any) -> Test:
+        """A condition, ready to be asked."""
+        return test_of(condition)
 
     def _open_function(self) -> None:
         self.open_function(self.function)
@@ -158,7 +166,7 @@ class PatternOperator(TimedOperator):
             self.open_function(condition)
         self._window = spec.automaton.window
         self._runs = KeyRuns(backend, is_ordered=spec.skip.is_skip_strategy())
-        tests = [test_of(condition) for condition in spec.automaton.conditions]
+        tests = [self._test(condition) for condition in spec.automaton.conditions]
         self._matcher = Matcher(spec.automaton, spec.skip, tests, self.context.clock, self.context.own_all)
         self._due: DueEvents = DueEventsOfPattern(
             backend, self._waiting, self._runs, self._matcher, self._matching_failure

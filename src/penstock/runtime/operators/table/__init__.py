@@ -11,6 +11,7 @@ from penstock.runtime.operators.table.interval_join import TableIntervalJoinOper
 from penstock.runtime.operators.table.join import JoinKind, JoinSide, RegularJoinOperator
 from penstock.runtime.operators.table.keys import RowKey
 from penstock.runtime.operators.table.kinds import DropUpdateBeforeOperator
+from penstock.runtime.operators.table.match import MatchRecognizeOperator, RowCondition
 from penstock.runtime.operators.table.materialize import UpsertMaterializeOperator
 from penstock.runtime.operators.table.normalize import ChangelogNormalizeOperator
 from penstock.runtime.operators.table.over_aggregate import OverAggregateOperator, OverOrder
@@ -44,12 +45,14 @@ __all__ = [
     "JoinKind",
     "JoinSide",
     "LimitOperator",
+    "MatchRecognizeOperator",
     "OverAggregateOperator",
     "OverOrder",
     "RankOperator",
     "RankStrategy",
     "RegularJoinOperator",
     "ReplicateRowsOperator",
+    "RowCondition",
     "RowKey",
     "SessionFunctionOperator",
     "TableIntervalJoinOperator",
