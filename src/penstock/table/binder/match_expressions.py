@@ -27,6 +27,7 @@ from penstock.vocabulary.sql.matches import (
     MatchExpressions,
     MatchTime,
     Navigation,
+    PatternElement,
     VariableAggregate,
     ViewColumn,
 )
@@ -35,19 +36,31 @@ from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, TypedExpre
 __all__ = ["MatchExpressionBinder", "MatchRows"]
 
 LOGICAL, PHYSICAL = ("FIRST", "LAST"), ("PREV", "NEXT")
+RUNNING = "RUNNING is not supported, as in Flink: the one row of a match is about all of it; leave the word out"
 NOT_SUPPORTED = {
     "CLASSIFIER": "CLASSIFIER() is not supported, as in Flink: add a measure for each variable, such as COUNT(A.price)",
-    "MATCH_NUMBER": "MATCH_NUMBER() is not supported, as in Flink: number the rows with ROW_NUMBER() OVER (...) instead",
+    "MATCH_NUMBER": "MATCH_NUMBER() is not supported, as in Flink: number the rows with ROW_NUMBER() OVER (...)",
 }
 
 
 @dataclass(frozen=True)
 class MatchRows:
-    """What expressions may speak of: the rows that are searched, the pattern's variables, the field that is the time."""
+    """What expressions may speak of: the rows that are searched, the pattern's elements, the field of the time."""
 
     source: PlanNode
-    variables: tuple[str, ...]
+    elements: tuple[PatternElement, ...]
     time: int
+    only_defined: tuple[str, ...] = ()
+    """Variables that have a condition but are not in the pattern: as in Flink they may be spoken of, and have no rows."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that may be spoken of."""
+        return (*[each.variable for each in self.elements], *self.only_defined)
+
+    def least(self, variable: str) -> int:
+        """How many rows of a variable, or of all, a match has at least."""
+        return sum(each.least for each in self.elements if variable in (each.variable, ALL_VARIABLES))
 
     @property
     def time_type(self) -> LogicalType:
@@ -123,7 +136,7 @@ class MatchExpressionBinder(_RowReader):
         self._item = item
         value = item.this
         if isinstance(value, FinalOrRunning) and value.args["word"] == "RUNNING":
-            raise self._refusal(value, _RUNNING)
+            raise self._refusal(value, RUNNING)
         return self.bind(value)
 
     def definition(self, item: exp.Alias) -> TypedExpression:
@@ -145,7 +158,9 @@ class MatchExpressionBinder(_RowReader):
             variable = CURRENT_ROW
         column = Navigation(variable, index, self._offset, self._is_from_first)
         type_ = self.rows.source.types[index].as_plain_time()
-        return self._column_of(column, type_)
+        # Flink keeps NOT NULL here, and gives -1 or a wrong answer to IS NULL where there is no such row.
+        is_there = variable == CURRENT_ROW or (self.defined is None and self.rows.least(variable) > self._offset)
+        return self._column_of(column, type_ if is_there else type_.with_nullable(True))
 
     # ---- functions of matches ----
 
@@ -172,9 +187,11 @@ class MatchExpressionBinder(_RowReader):
 
     def _final(self, node: FinalOrRunning) -> TypedExpression:
         if self.defined is not None:
-            raise self._refusal(node, "FINAL and RUNNING can only be used in MEASURES: DEFINE is always about the rows so far")
+            raise self._refusal(
+                node, "FINAL and RUNNING can only be used in MEASURES: DEFINE is always about the rows so far"
+            )
         if node.args["word"] == "RUNNING":
-            raise self._refusal(node, _RUNNING)
+            raise self._refusal(node, RUNNING)
         return self.bind(node.this)
 
     def _navigated(self, node: exp.Expr, name: str) -> TypedExpression:
@@ -184,12 +201,8 @@ class MatchExpressionBinder(_RowReader):
         if len(arguments) not in (1, 2):
             raise self._refusal(node, f"{name} takes a value and perhaps an offset, not {len(arguments)} arguments")
         offset = self._offset_of(node, name, arguments)
-        if name in PHYSICAL and offset != 0:
-            raise self._refusal(
-                node,
-                f"{name} is not supported, as in Flink: rows that belong to no variable are not kept. Use LAST(A.x, 1) "
-                "for the row of A before, or LAST(x, 1) for the row before of the match",
-            )
+        if name in PHYSICAL:
+            return self._physical(node, name, arguments[0], offset)
         outer, self.spoken_of = self.spoken_of, []
         self._navigation, self._offset, self._is_from_first = name, offset, name == "FIRST"
         try:
@@ -201,6 +214,17 @@ class MatchExpressionBinder(_RowReader):
         self.one_variable(node, name)
         self.spoken_of = outer + self.spoken_of
         return found
+
+    def _physical(self, node: exp.Expr, name: str, value: exp.Expr, offset: int) -> TypedExpression:
+        if self.defined is None:
+            raise self._refusal(node, f"{name} cannot be used in MEASURES, as in Flink; use LAST(A.x, 1) or FIRST(A.x)")
+        if offset != 0:
+            raise self._refusal(
+                node,
+                f"{name} is not supported, as in Flink: rows that belong to no variable are not kept. Use LAST(A.x, 1) "
+                "for the row of A before, or LAST(x, 1) for the row before of the match",
+            )
+        return self.value(value)
 
     def _offset_of(self, node: exp.Expr, name: str, arguments: list[exp.Expr]) -> int:
         if len(arguments) == 1:
@@ -226,7 +250,9 @@ class MatchExpressionBinder(_RowReader):
     def _rowtime_argument(self, node: exp.Expr, arguments: list[exp.Expr]) -> LogicalType:
         (argument, *more) = arguments
         names = self.rows.source.names
-        if more or not isinstance(argument, exp.Column) or len(argument.parts) > 1 or argument.name not in names:
+        parts = [part.name for part in argument.parts] if isinstance(argument, exp.Column) else []
+        is_known = parts[:-1] in [[], *[[each] for each in self.rows.variables]]
+        if more or not parts or not is_known or parts[-1] not in names:
             raise self._refusal(node, "MATCH_ROWTIME takes a row time column of the table, or nothing")
         found = self.rows.source.types[names.index(argument.name)]
         if found.time_attribute is not TimeAttribute.ROWTIME:
@@ -240,7 +266,7 @@ class MatchExpressionBinder(_RowReader):
             raise self._refusal(node, "Aggregates of DISTINCT values are not supported in MATCH_RECOGNIZE, as in Flink")
         reader = _AggregatedReader(self.session, self.rows)
         columns = ColumnList()
-        call = aggregate_call(node, reader, columns, is_grouped=True)
+        call = aggregate_call(node, reader, columns, is_grouped=False)
         variable = reader.one_variable(node, "An aggregate")
         return self._column_of(VariableAggregate(variable, tuple(columns.columns), call), call.type)
 
@@ -259,8 +285,3 @@ class _AggregatedReader(_RowReader):
         if name in LOGICAL or name in PHYSICAL or is_aggregate(node):
             raise self.session.problems.at(node, f"{name} cannot be used inside an aggregate")
         return None
-
-
-_RUNNING = (
-    "RUNNING is not supported, as in Flink: with ONE ROW PER MATCH measures are about the whole match; leave RUNNING out"
-)

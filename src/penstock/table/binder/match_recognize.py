@@ -35,9 +35,9 @@ from penstock.vocabulary.sql.typed_expressions import Literal
 __all__ = ["bind_match"]
 
 NOT_SUPPORTED: dict[type[exp.Expr], str] = {
-    PatternAlternation: "Alternation (A | B) is not supported in PATTERN, as in Flink: use one variable whose condition "
-    "has OR, or two queries and UNION ALL",
-    PatternPermutation: "PERMUTE is not supported in PATTERN, as in Flink: write one query for each order and UNION ALL",
+    PatternAlternation: "Alternation (A | B) is not supported in PATTERN, as in Flink: use one variable whose "
+    "condition has OR, or two queries and UNION ALL",
+    PatternPermutation: "PERMUTE is not supported in PATTERN, as in Flink: write a query for each order, and UNION ALL",
     PatternExclusion: "Exclusion {- A -} is not supported in PATTERN, as in Flink: leave the variable out of MEASURES",
 }
 
@@ -62,7 +62,7 @@ class _MatchBinder:
         self._check_variables(elements)
         skip, within = self._skip(elements), self._within()
         self._check_pattern(elements, skip, within)
-        rows = MatchRows(self.source, tuple([each.variable for each in elements]), order[0].index)
+        rows = MatchRows(self.source, elements, order[0].index, self._only_defined(elements))
         names, measures = self._measures(rows, partition)
         return Match(
             self.source,
@@ -92,7 +92,8 @@ class _MatchBinder:
             )
         for subset in self.clause.args.get("subset") or ():
             raise self.problems.at(
-                subset, "SUBSET is not supported, as in Flink: a column without variable is that of any row of the match"
+                subset,
+                "SUBSET is not supported, as in Flink: a column without variable is that of any row of the match",
             )
 
     # ---- columns ----
@@ -154,8 +155,9 @@ class _MatchBinder:
         least, most = node.args["least"], node.args.get("most")
         if most is not None and (most < 1 or most < least):
             raise self.problems.at(
-                node, f"{inner.name} is to come {least} to {most} times: the second number must be 1 or more, and not "
-                "below the first"
+                node,
+                f"{inner.name} is to come {least} to {most} times: the second number must be 1 or more, and not "
+                "below the first",
             )
         element = PatternElement(inner.name, least, most, bool(node.args.get("is_reluctant")))
         if (least, most) == (0, 1) and element.is_reluctant:
@@ -180,8 +182,8 @@ class _MatchBinder:
             reluctant = replace(last, is_reluctant=True)
             raise self.problems.at(
                 pattern,
-                f"The last variable cannot be greedy, as in Flink: {last} would wait for a row that is not of it. Write "
-                f"{reluctant}, or add a variable behind it",
+                f"The last variable cannot be greedy, as in Flink: {last} would wait for a row that is not of it. "
+                f"Write {reluctant}, or add a variable behind it",
             )
 
     def _skip(self, elements: tuple[PatternElement, ...]) -> MatchSkip:
@@ -220,18 +222,25 @@ class _MatchBinder:
 
     # ---- expressions ----
 
-    def _definitions(self, rows: MatchRows) -> Iterator[tuple[str, MatchExpressions]]:
-        seen: set[str] = set()
+    def _only_defined(self, elements: tuple[PatternElement, ...]) -> tuple[str, ...]:
+        known = [each.variable for each in elements]
+        names: list[str] = []
         for item in self.clause.args["define"]:
-            name = item.alias
-            if name not in rows.variables:
-                hint = near_names(name, rows.variables)
-                raise self.problems.at(item, f"DEFINE {name}: there is no such variable in PATTERN.{hint}")
-            if name in seen:
-                raise self.problems.at(item, f"DEFINE {name} is there twice; join the conditions by AND")
-            seen.add(name)
-            binder = MatchExpressionBinder(self.session, rows, name)
-            yield name, binder.expressions([binder.definition(item)])
+            if item.alias in names:
+                raise self.problems.at(item, f"DEFINE {item.alias} is there twice; join the conditions by AND")
+            names.append(item.alias)
+        if not set(names) & set(known):
+            raise self.problems.at(
+                self.clause.args["define"][0], f"DEFINE names no variable of PATTERN.{near_names(names[0], known)}"
+            )
+        return tuple([each for each in names if each not in known])
+
+    def _definitions(self, rows: MatchRows) -> Iterator[tuple[str, MatchExpressions]]:
+        for item in self.clause.args["define"]:
+            binder = MatchExpressionBinder(self.session, rows, item.alias)
+            bound = binder.expressions([binder.definition(item)])
+            if item.alias not in rows.only_defined:
+                yield item.alias, bound
 
     def _measures(self, rows: MatchRows, partition: tuple[int, ...]) -> tuple[tuple[str, ...], MatchExpressions]:
         binder = MatchExpressionBinder(self.session, rows)

@@ -56,15 +56,16 @@ class RelationBinder:
         alias = item.args.get("alias")
         clause = item.args.get("match")
         if clause is not None:
-            if alias is not None:
-                raise self.session.problems.at(alias, "The alias stands behind MATCH_RECOGNIZE (...), not before it")
+            plan = self._renamed(plan, alias, item)
             plan, path, alias = bind_match(self.session, plan, clause), (), clause.args.get("alias")
         name = alias.name if alias is not None else (path[-1] if path else None)
-        columns = [each.name for each in (alias.args.get("columns") or ())] if alias is not None else []
-        if columns:
-            plan = renamed(plan, columns, self.queries, item)
+        plan = self._renamed(plan, alias, item)
         relation = Relation(name or None, plan.names, plan.types, 0, () if alias is not None else path)
         return plan, Scope((relation,), self.queries.outer)
+
+    def _renamed(self, plan: PlanNode, alias: exp.Expr | None, item: exp.Expr) -> PlanNode:
+        columns = [each.name for each in (alias.args.get("columns") or ())] if alias is not None else []
+        return renamed(plan, columns, self.queries, item) if columns else plan
 
     def relation(self, item: exp.Expr) -> tuple[PlanNode, tuple[str, ...]]:
         """The plan of one element of FROM, and the full name of a table."""

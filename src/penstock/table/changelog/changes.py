@@ -111,8 +111,8 @@ class ChangeFinder:
         changes = self.of(node.input)
         if changes != INSERTS:
             message = (
-                f"MATCH_RECOGNIZE takes rows that are only inserted, but its input {_told(changes)}; aggregate by windows "
-                "before it, or keep the query below it free of updates"
+                f"MATCH_RECOGNIZE takes rows that are only inserted, but its input {_told(changes)}; aggregate by "
+                "windows before it, or keep the query below it free of updates"
             )
             line, column = (0, 0) if node.place is None else (node.place.line, node.place.column)
             raise SqlValidationError(shown(message, node.place), line, column)

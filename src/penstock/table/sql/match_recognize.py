@@ -140,7 +140,9 @@ class MatchRecognizeParser(parser.Parser):
         if self._curr.text.upper() == "PERMUTE" and self._next.token_type == TokenType.L_PAREN:
             word = self._curr
             self._advance()
-            permuted = self.expression(PatternPermutation(expressions=self._parse_wrapped_csv(self._pattern_alternation)))
+            permuted = self.expression(
+                PatternPermutation(expressions=self._parse_wrapped_csv(self._pattern_alternation))
+            )
             permuted.update_positions(word)
             return permuted
         if self._match(TokenType.L_BRACE):

@@ -12,6 +12,7 @@ from penstock.table.sql.nodes import (
     TableArgument,
     TemporalLiteral,
 )
+from penstock.table.sql.writing_matches import MATCH_WRITERS
 
 __all__ = ["FlinkGenerator"]
 
@@ -61,6 +62,7 @@ class FlinkGenerator(generator.Generator):
         DefaultArgument: lambda self, node: "DEFAULT",
         IntervalPrecision: lambda self, node: f"{self.sql(node, 'this')}({self.sql(node, 'expression')})",
         TemporalLiteral: lambda self, node: f"{self.sql(node, 'to')} {self.sql(node, 'this')}",
+        **MATCH_WRITERS,
         exp.Struct: lambda self, node: f"ROW({self.expressions(node, flat=True)})",
         exp.Array: lambda self, node: f"ARRAY[{self.expressions(node, flat=True)}]",
         exp.Version: lambda self, node: f"FOR SYSTEM_TIME AS OF {self.sql(node, 'expression')}",
@@ -80,24 +82,15 @@ class FlinkGenerator(generator.Generator):
         text = " ".join(map(self.sql, parts)).replace(" ,", ",")
         return f"{expression.name}({text})"
 
-    def matchrecognize_sql(self, expression: exp.MatchRecognize) -> str:
-        """The clause, with WITHIN behind its pattern."""
-        text = super().matchrecognize_sql(expression)
-        within = expression.args.get("within")
-        if not within:
-            return text
-        pattern = f"PATTERN ({expression.args['pattern'].name})"
-        return text.replace(pattern, f"{pattern} WITHIN {self.sql(within)}", 1)
-
     def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
-        """A table with its hints before its alias."""
+        """A table with its hints before its alias, and MATCH_RECOGNIZE behind it."""
         match = expression.args.get("match")
         hints = [each for each in expression.args.get("hints") or [] if isinstance(each, exp.Hint)]
         if not hints:
-            return super().table_sql(expression, sep) + (f" {self.sql(match)}" if match else "")
+            return super().table_sql(expression, sep) + (self.sql(match) if match else "")
         bare = expression.copy()
         for name in ("hints", "alias", "match"):
             bare.set(name, None)
         alias = self.sql(expression, "alias")
         text = super().table_sql(bare, sep) + "".join(map(self.sql, hints)) + (f"{sep}{alias}" if alias else "")
-        return text + (f" {self.sql(match)}" if match else "")
+        return text + (self.sql(match) if match else "")

@@ -67,7 +67,7 @@ class PatternElement:
 
 @dataclass(frozen=True)
 class Navigation:
-    """A field of one row of a variable: of the row so many places behind its first, or before its last, if there is one.
+    """A field of one row of a variable: of the row so many places behind its first, or before its last, if it is there.
 
     In a condition the row that is asked about counts as the last one of its own variable, and of all of them.
     """

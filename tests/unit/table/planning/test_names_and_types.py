@@ -107,10 +107,6 @@ def test_using_merges_columns() -> None:
         ("SELECT id FROM orders UNION ALL SELECT id, product FROM orders", "the same number of columns", None),
         ("SELECT o.* FROM orders", "There is no table 'o' in FROM", (1, 8)),
         (
-            "SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY ts MEASURES A.id AS a PATTERN (A) DEFINE A AS TRUE)",
-            "penstock.cep", None,
-        ),
-        (
             "SELECT * FROM orders o JOIN customers FOR SYSTEM_TIME AS OF o.ts AS c ON o.id = c.id",
             "FOR SYSTEM_TIME AS OF", None,
         ),

@@ -78,7 +78,7 @@ class MatchBuffer:
         return [self.events.held(event) for event in reversed(events)]
 
     def last_event_of(self, number: int, element: int | None, offset: int) -> Any:
-        """The event so many before the last one that a match took for one element, or for any; None if there is none."""
+        """The event so many before the last one that a match took for one element, or for any; None: there is none."""
         for found, event, _ in self.way_back(number):
             if element is None or found == element:
                 if offset == 0:

@@ -66,15 +66,17 @@ class MatchContext:
         found = self._found.get(name)
         if found is None:
             assert self._run is not None
-            number = None if name is None else self._numbers[name]
-            found = self._found[name] = self._run.buffer.events_of(self._link, number)
+            found = self._found[name] = self._run.buffer.events_of(self._link, self._number(name))
         return found
 
     def last_event(self, name: str | None, offset: int) -> Any:
         """The event so many before the last one of an element, or of any; None if there is none. No copy."""
         assert self._run is not None
-        number = None if name is None else self._numbers[name]
-        return self._run.buffer.last_event_of(self._link, number, offset)
+        return self._run.buffer.last_event_of(self._link, self._number(name), offset)
+
+    def _number(self, name: str | None) -> int | None:
+        # An element that is not there has taken nothing.
+        return None if name is None else self._numbers.get(name, -1)
 
     def timestamp(self) -> int:
         """Time of the event."""

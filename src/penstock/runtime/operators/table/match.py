@@ -20,8 +20,8 @@ from penstock.vocabulary.sql.matches import MatchExpressions
 from penstock.vocabulary.sql.row_kinds import INSERT
 
 _NO_TIME = (
-    "the row has no time: the column that MATCH_RECOGNIZE is ordered by is NULL. Filter such rows out before, with WHERE "
-    "... IS NOT NULL"
+    "the row has no time: the column that MATCH_RECOGNIZE is ordered by is NULL. Filter such rows out before, with "
+    "WHERE ... IS NOT NULL"
 )
 
 
@@ -93,7 +93,7 @@ class MatchRecognizeOperator(PatternOperator):
             place = self.time_field + 1
             timestamps = [row[place] for row in values]
             if None in timestamps:
-                row = values[timestamps.index(None)]
+                row = next(row for row in values if row[place] is None)
                 raise self.failure(ValueError(_NO_TIME), "processing a row", row)
         super().process_block(values, timestamps, keys)
 
