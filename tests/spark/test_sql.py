@@ -1,9 +1,10 @@
-"""SQL on Spark: an updating query, the SQL twin of the demo, and tables that Spark itself reads and writes."""
+"""SQL on Spark: an updating query, a pattern of rows, the SQL twin of the demo, and tables that Spark itself reads and writes."""
 
 from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.dataset
@@ -34,6 +35,42 @@ def test_the_demo_in_sql_gives_what_plain_python_gives(
     twin.build(environment, tmp_path / "notional", 6_000).execute_sql(twin.QUERY).wait()
     on_time = [each for each in map(trades.make_trade, range(6_000)) if trades.delay_of(each) <= trades.BOUND_MS]
     assert sorted(trades.written_minutes(tmp_path)) == sorted(trades.expected_minutes(on_time))
+
+
+def test_a_pattern_of_rows_is_found(new_environment: NewEnvironment) -> None:
+    tables = StreamTableEnvironment.create(new_environment(2, **{"pipeline.watermark-every-records": 10}))
+    tables.execute_sql("""CREATE TABLE payments (
+      id BIGINT, card AS MOD(id, 7), amount AS MOD(id * id * 31, 13), at AS TO_TIMESTAMP_LTZ(id * 1000, 3),
+      WATERMARK FOR at AS at - INTERVAL '5' SECOND
+    ) WITH ('connector' = 'datagen', 'fields.id.kind' = 'sequence', 'fields.id.start' = '0', 'fields.id.end' = '499')""")
+    result = tables.execute_sql("""SELECT * FROM payments MATCH_RECOGNIZE (
+      PARTITION BY card ORDER BY at
+      MEASURES FIRST(rising.id) AS first, COUNT(rising.id) AS n, SUM(amount) AS s, fall.id AS last
+      AFTER MATCH SKIP PAST LAST ROW PATTERN (rising{2,} fall) WITHIN INTERVAL '1' MINUTE
+      DEFINE rising AS rising.amount > LAST(rising.amount, 1) OR LAST(rising.amount, 1) IS NULL,
+        fall AS fall.amount < LAST(rising.amount))""")
+    found = sorted(tuple(row) for row in result.collect())
+    assert found == sorted(falls_after_rises(7, 500))
+    assert len(found) > 50
+
+
+def falls_after_rises(cards: int, count: int) -> Iterator[tuple[int, int, int, int, int]]:
+    """What the pattern above finds, in plain Python."""
+    for card in range(cards):
+        rows = [(number, number * number * 31 % 13) for number in range(card, count, cards)]
+        start = 0
+        while start < len(rows):
+            end = start
+            while end + 1 < len(rows) and rows[end + 1][1] > rows[end][1]:
+                end += 1
+            taken = rows[start : end + 2]
+            # The last row must be less than a minute behind the first.
+            is_fall = len(taken) == end - start + 2 and taken[-1][1] < rows[end][1]
+            if end > start and is_fall and taken[-1][0] - taken[0][0] < 60:
+                yield card, rows[start][0], end - start + 1, sum(amount for _, amount in taken), taken[-1][0]
+                start = end + 2
+            else:
+                start += 1
 
 
 def test_spark_reads_and_writes_tables(new_environment: NewEnvironment, tmp_path: Path) -> None:

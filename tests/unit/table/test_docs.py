@@ -1,26 +1,32 @@
-"""The page on SQL: its programs print what it says, and its table names all connectors."""
+"""The pages on SQL: their programs print what they say, and the table of connectors names all."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from penstock.table.connectors.registry import connectors
 
-PAGE = (Path(__file__).parents[3] / "docs" / "sql.md").read_text()
-PROGRAMS = re.findall(r"^```python run\n(.*?)^```\n\n```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "sql.md").read_text()
+PROGRAM = re.compile(r"^```python run\n(.*?)^```\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+COUNTS = {"sql.md": 4, "sql_match.md": 2}
+PROGRAMS = [(page, *found) for page in COUNTS for found in PROGRAM.findall((DOCS / page).read_text())]
 
 
-@pytest.mark.parametrize(("code", "printed"), PROGRAMS)
-def test_the_program_prints_what_the_page_says(code: str, printed: str, capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(code, "docs/sql.md", "exec", dont_inherit=True), {"__name__": "sql_block"})
+@pytest.mark.parametrize(("page", "code", "printed"), PROGRAMS)
+def test_the_program_prints_what_the_page_says(
+    page: str, code: str, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(compile(code, f"docs/{page}", "exec", dont_inherit=True), {"__name__": "sql_block"})
     assert capsys.readouterr().out == printed
 
 
-def test_the_page_has_programs() -> None:
-    assert len(PROGRAMS) == 4
+def test_the_pages_have_programs() -> None:
+    assert Counter(page for page, *_ in PROGRAMS) == COUNTS
 
 
 def test_the_table_names_all_connectors() -> None:

@@ -258,7 +258,8 @@ def test_a_match_in_the_making_goes_on_from_a_savepoint_with_other_parallelism(
         environment = StreamExecutionEnvironment.in_process(configuration=configuration)
         tables = tables_of(held, environment, **{"rows-per-batch": "9"}, **options)
         tables.execute_sql(
-            "CREATE TABLE found (symbol STRING, f BIGINT, low INT, steps BIGINT, l BIGINT) WITH ('connector' = 'values')"
+            "CREATE TABLE found (symbol STRING, f BIGINT, low INT, steps BIGINT, l BIGINT) "
+            "WITH ('connector' = 'values')"
         )
         return tables.execute_sql(f"INSERT INTO found {VALLEYS}").get_job_client()
 

@@ -160,8 +160,9 @@ def test_matches_are_only_inserted_and_columns_that_nobody_reads_are_left_out() 
     text = plan(clause("A.id AS a", within="WITHIN INTERVAL '1' MINUTE", after="AFTER MATCH SKIP PAST LAST ROW"))
     assert "fields=[id, product, amount, ts]" in text
     assert (
-        "Match(partitionBy=[product], orderBy=[ts ASC], measures=[LAST(A.id, 0) AS a], rowsPerMatch=[ONE ROW PER MATCH], "
-        "after=[SKIP PAST LAST ROW], pattern=[A B], within=[60000 ms], define=[A=(amount > 1)], changelogMode=[I])"
+        "Match(partitionBy=[product], orderBy=[ts ASC], measures=[LAST(A.id, 0) AS a], "
+        "rowsPerMatch=[ONE ROW PER MATCH], after=[SKIP PAST LAST ROW], pattern=[A B], within=[60000 ms], "
+        "define=[A=(amount > 1)], changelogMode=[I])"
     ) in text
 
 
@@ -190,8 +191,8 @@ def test_explain_shows_the_match() -> None:
     "text",
     [
         "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY s ORDER BY ts, p DESC MEASURES FINAL LAST(A.x) + 1 AS first ONE "
-        "ROW PER MATCH AFTER MATCH SKIP TO FIRST B PATTERN (A*? B+ {- C -} (D | E F){2,}? G{0,3} H?? PERMUTE(I, J) K{2} "
-        "L?) WITHIN INTERVAL '1' HOUR DEFINE B AS B.x > 1, `A b` AS TRUE) AS m WHERE x > 1",
+        "ROW PER MATCH AFTER MATCH SKIP TO FIRST B PATTERN (A*? B+ {- C -} (D | E F){2,}? G{0,3} H?? PERMUTE(I, J) "
+        "K{2} L?) WITHIN INTERVAL '1' HOUR DEFINE B AS B.x > 1, `A b` AS TRUE) AS m WHERE x > 1",
         "SELECT * FROM (SELECT * FROM t) MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS TRUE) AS m",
     ],
 )
