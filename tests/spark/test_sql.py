@@ -1,4 +1,4 @@
-"""SQL on Spark: an updating query, a pattern of rows, the SQL twin of the demo, and tables that Spark itself reads and writes."""
+"""SQL on Spark: an updating query, a pattern of rows, the demo in SQL, tables that Spark itself reads and writes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def test_a_pattern_of_rows_is_found(new_environment: NewEnvironment) -> None:
     tables.execute_sql("""CREATE TABLE payments (
       id BIGINT, card AS MOD(id, 7), amount AS MOD(id * id * 31, 13), at AS TO_TIMESTAMP_LTZ(id * 1000, 3),
       WATERMARK FOR at AS at - INTERVAL '5' SECOND
-    ) WITH ('connector' = 'datagen', 'fields.id.kind' = 'sequence', 'fields.id.start' = '0', 'fields.id.end' = '499')""")
+    ) WITH (
+      'connector' = 'datagen', 'fields.id.kind' = 'sequence', 'fields.id.start' = '0', 'fields.id.end' = '499'
+    )""")
     result = tables.execute_sql("""SELECT * FROM payments MATCH_RECOGNIZE (
       PARTITION BY card ORDER BY at
       MEASURES FIRST(rising.id) AS first, COUNT(rising.id) AS n, SUM(amount) AS s, fall.id AS last

@@ -51,7 +51,7 @@ class MatchRows:
     elements: tuple[PatternElement, ...]
     time: int
     only_defined: tuple[str, ...] = ()
-    """Variables that have a condition but are not in the pattern: as in Flink they may be spoken of, and have no rows."""
+    """Variables with a condition that are not in the pattern: as in Flink they may be spoken of, and have no rows."""
 
     @property
     def variables(self) -> tuple[str, ...]:
