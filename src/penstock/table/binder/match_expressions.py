@@ -99,6 +99,10 @@ class _RowReader(ExpressionBinder):
             raise self.session.problems.at(node, f"There is no field '{error.name}' here.{hint}") from None
         return found
 
+    def aggregates(self, node: exp.Expr) -> bool:
+        """Whether a node is a call of an aggregate function."""
+        return is_aggregate(node)
+
     def field(self, variable: str, index: int) -> TypedExpression:
         """What a column of a variable means."""
         return FieldRef(index, self.rows.source.types[index].as_plain_time())
@@ -167,7 +171,7 @@ class MatchExpressionBinder(_RowReader):
     def _answer(self, node: exp.Expr) -> TypedExpression | None:
         if isinstance(node, FinalOrRunning):
             return self._final(node)
-        if not isinstance(node, exp.Expr) or not (isinstance(node, exp.Func) or is_aggregate(node)):
+        if not isinstance(node, exp.Func) and not self.aggregates(node):
             return None
         name = function_name(node)
         if name in LOGICAL or name in PHYSICAL:
@@ -178,7 +182,7 @@ class MatchExpressionBinder(_RowReader):
             return self._rowtime(node)
         if name == "MATCH_PROCTIME":
             return Call("PROCTIME", (), PROCTIME_TYPE)
-        return self._aggregated(node) if is_aggregate(node) else None
+        return self._aggregated(node) if self.aggregates(node) else None
 
     def _refusal(self, node: exp.Expr, message: str) -> Exception:
         """An error at a part, or at the measure or condition that it is in, where the part does not know its place."""
@@ -282,6 +286,6 @@ class _AggregatedReader(_RowReader):
         if not isinstance(node, exp.Func):
             return None
         name = function_name(node)
-        if name in LOGICAL or name in PHYSICAL or is_aggregate(node):
+        if name in LOGICAL or name in PHYSICAL or self.aggregates(node):
             raise self.session.problems.at(node, f"{name} cannot be used inside an aggregate")
         return None
