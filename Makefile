@@ -1,7 +1,7 @@
 # Every target sets up what it needs; the first run takes a few minutes, later ones start at once.
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-spark coverage wheel-check fmt lint types check kill versions clean
-.PHONY: bench bench-quick bench-verify bench-parts bench-growth bench-page
+.PHONY: bench bench-quick bench-verify bench-parts bench-growth bench-page nexmark
 .DELETE_ON_ERROR:
 
 export PYTHON
@@ -66,6 +66,9 @@ bench-quick: $(JAVA) ## the short form of it, under 5 minutes: three workloads, 
 
 bench-verify: $(JAVA) ## check that all of them put out the same results
 	$(BIN)/python -m benchmarks.side_by_side --verify $(ARGS)
+
+nexmark: $(JAVA) ## the queries of Nexmark in Penstock and Flink SQL; ARGS=--verify compares their results
+	$(BIN)/python -m benchmarks.nexmark $(ARGS)
 
 bench-parts: $(JAVA) ## measure parts of Penstock alone: windows, Kafka, memory, checkpoints and others
 	$(BIN)/python benchmarks/run.py $(ARGS)

@@ -60,16 +60,16 @@ SYSTEMS = {
     system.id: system
     for system in (
         # As PyFlink's bundles, batches are as large as they are good for; without it a batch has 500,000 records.
-        System("penstock", "penstock", "penstock_jobs", {"penstock.batch.max-records": 2_000_000}, 3),
+        System("penstock", "penstock", "peers.penstock_jobs", {"penstock.batch.max-records": 2_000_000}, 3),
         # A bundle may take ten seconds.
-        System("pyflink_process", "flink", "pyflink_jobs", {"mode": "process"}, 6),
-        System("pyflink_thread", "flink", "pyflink_jobs", {"mode": "thread"}),
-        System("transform_with_state", "spark", "spark_jobs", {"batch": 50_000}),
-        System("spark_native", "spark", "spark_jobs", {"batch": 500_000}),
-        System("flink_sql", "flink", "flink_sql_jobs"),
-        System("flink_cep", "flink", "flink_cep_jobs"),
-        System("bytewax_1", "bytewax", "bytewax_jobs", {"processes": 1}),
-        System("bytewax_2", "bytewax", "bytewax_jobs", {"processes": 2}),
+        System("pyflink_process", "flink", "peers.pyflink_jobs", {"mode": "process"}, 6),
+        System("pyflink_thread", "flink", "peers.pyflink_jobs", {"mode": "thread"}),
+        System("transform_with_state", "spark", "peers.spark_jobs", {"batch": 50_000}),
+        System("spark_native", "spark", "peers.spark_jobs", {"batch": 500_000}),
+        System("flink_sql", "flink", "peers.flink_sql_jobs"),
+        System("flink_cep", "flink", "peers.flink_cep_jobs"),
+        System("bytewax_1", "bytewax", "peers.bytewax_jobs", {"processes": 1}),
+        System("bytewax_2", "bytewax", "peers.bytewax_jobs", {"processes": 2}),
     )
 }
 _COUNT = {"transform_with_state": {"query": "stateful_count", "batch": 200_000}}

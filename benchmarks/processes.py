@@ -1,10 +1,11 @@
-"""One process of the comparison and everything it starts: a session of its own, a time limit, its memory, its end.
+"""One process of the comparison and all that it starts: a session of its own, a limit, memory, processor time, end.
 
 Knows processes only, not what they do.
 """
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import os
 import re
@@ -26,11 +27,24 @@ _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended. `error` is None, or says in a sentence what went wrong."""
+    """How a process ended. `error` is None, or says in a sentence what went wrong.
+
+    `processor_s` has moments, and the seconds of processor time that all processes together had taken by then.
+    """
 
     started: float
     peak_mb: float
     error: str | None
+    processor_s: tuple[tuple[float, float], ...] = ()
+
+    def processor_s_until(self, moment: float) -> float:
+        """Processor time up to a moment, as if it were taken evenly between two looks."""
+        moments = [at for at, _ in self.processor_s]
+        place = bisect.bisect_left(moments, moment)
+        if place == 0 or place == len(moments):
+            return self.processor_s[min(place, len(moments) - 1)][1] if moments else 0.0
+        (before, low), (after, high) = self.processor_s[place - 1 : place + 1]
+        return low + (high - low) * (moment - before) / (after - before)
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, limit_s: float) -> Ended:
@@ -48,7 +62,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, li
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        with _Memory(process.pid) as memory:
+        with _Watch(process.pid) as watch:
             try:
                 process.wait(limit_s)
                 error = None if process.returncode == 0 else _complaint(process.returncode, log)
@@ -56,19 +70,21 @@ def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, li
                 error = f"not finished after {limit_s:g} s"
             finally:
                 _end_session(process)
-    return Ended(started, memory.peak_mb, error)
+    return Ended(started, watch.peak_mb, error, tuple(watch.processor_s))
 
 
-class _Memory:
-    """Samples the memory of all processes of a session; pages that several of them share are counted once."""
+class _Watch:
+    """Samples what all processes of a session use; pages of memory that several of them share are counted once."""
 
     def __init__(self, session: int) -> None:
         self.peak_mb = 0.0
+        self.processor_s: list[tuple[float, float]] = []
+        self._by_process: dict[int, float] = {}
         self._session = session
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
-    def __enter__(self) -> _Memory:
+    def __enter__(self) -> _Watch:
         self._thread.start()
         return self
 
@@ -78,7 +94,14 @@ class _Memory:
 
     def _sample(self) -> None:
         while not self._stop.wait(SAMPLE_S):
-            self.peak_mb = max(self.peak_mb, sum(_used_mb(member) for member in _members(self._session)))
+            members = list(_members(self._session))
+            self.peak_mb = max(self.peak_mb, sum(map(_used_mb, members)))
+            for member in members:
+                with contextlib.suppress(psutil.Error):
+                    used = member.cpu_times()
+                    self._by_process[member.pid] = used.user + used.system
+            # Of processes that have ended, what they had used when they were last seen.
+            self.processor_s.append((time.time(), sum(self._by_process.values())))
 
 
 def _members(session: int) -> Iterator[psutil.Process]:

@@ -143,13 +143,22 @@ def measure(workload: Workload, system: System, turn: int, seconds: float, scale
         "records_per_second": measured.records_per_second,
         "startup_seconds": measured.startup_seconds,
         "peak_mb": round(ended.peak_mb),
+        "processor_us": processor_us(ended, reported) if measured.error is None else None,
     }
+
+
+def processor_us(ended: processes.Ended, reported: list[dict[str, Any]]) -> float:
+    """Microseconds of processor time of a record, in steady state: what a busy machine changes least."""
+    warm, small, large = (ended.processor_s_until(each["ended"]) for each in reported)
+    records = reported[2]["records"] - reported[1]["records"]
+    return round(((large - small) - (small - warm)) / records * 1e6, 3)
 
 
 def failed(workload: Workload, system: System, turn: int, error: str | None) -> dict[str, Any]:
     """A run that has measured nothing."""
     names = {"workload": workload.id, "system": system.id, "round": turn, "small": None, "large": None}
-    return {**names, "records_per_second": None, "startup_seconds": None, "peak_mb": None, "error": error}
+    figures = ("records_per_second", "startup_seconds", "peak_mb", "processor_us")
+    return {**names, **dict.fromkeys(figures), "error": error}
 
 
 def _size(reported: list[dict[str, Any]], place: int) -> dict[str, Any] | None:
@@ -178,7 +187,7 @@ def run(
             options=workload.options_of(system),
         )
         python = peer_environments.python_of(system.environment)
-        command = [python, "-m", f"benchmarks.peers.{system.module}", task.as_json()]
+        command = [python, "-m", f"benchmarks.{system.module}", task.as_json()]
         ended = processes.run(command, environment_of(python, folder), folder, LIMIT_S)
         if ended.error is not None:
             LOGS.mkdir(parents=True, exist_ok=True)

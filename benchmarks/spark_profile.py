@@ -206,7 +206,7 @@ def _run(job: str, sizes: list[int], folder: Path, settings: dict[str, str]) -> 
     options = {**workload.options_of(system), **plain, **settings}
     told = (workload.keys, workload.zipf, workload.rate, PARALLELISM)
     task = Task(workload.job, str(folder / "report"), sizes, *told, options=options)
-    command = [sys.executable, "-m", f"benchmarks.peers.{system.module}", task.as_json()]
+    command = [sys.executable, "-m", f"benchmarks.{system.module}", task.as_json()]
     ended = processes.run(command, environment_of(sys.executable, folder), folder, LIMIT_S)
     if ended.error is not None:
         sys.exit(f"{job}: {ended.error}")

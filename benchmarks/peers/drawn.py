@@ -64,10 +64,15 @@ def remainder_sql(dividend: str, divisor: int) -> str:
     return f"MOD({dividend}, CAST({divisor} AS BIGINT))"
 
 
+def draw_sql(number: str) -> str:
+    """`drawn` of a number that is an SQL expression."""
+    place = remainder_sql(number, PERIOD)
+    return remainder_sql(f"{place} * ({place} * {_SQUARE} + {_LINEAR})", PRIME)
+
+
 def key_sql(number: str, keys: int, zipf: bool) -> str:
     """The key of the record whose number is the SQL expression `number`."""
-    place = remainder_sql(number, PERIOD)
-    found = remainder_sql(f"{place} * ({place} * {_SQUARE} + {_LINEAR})", PRIME)
+    found = draw_sql(number)
     if zipf:
         return f"CAST(FLOOR(POWER({keys}, CAST({found} AS DOUBLE) / {PRIME})) AS BIGINT) - 1"
     return remainder_sql(found, keys)

@@ -46,6 +46,16 @@ def environment(task: reporting.Task) -> StreamExecutionEnvironment:
     return found.set_parallelism(task.parallelism)
 
 
+def interleaved(count: int, parallelism: int) -> str:
+    """The number of a record, of its place f0 in the range of the source.
+
+    The source gives each subtask half of the range: the halves become the even and the odd numbers, so that event time
+    goes on in both at once.
+    """
+    half = (count + 1) // 2 if parallelism == 2 else count
+    return f"CASE WHEN f0 < {half} THEN f0 * 2 ELSE (f0 - {half}) * 2 + 1 END" if half < count else "f0"
+
+
 def numbers(
     tables: StreamTableEnvironment,
     env: StreamExecutionEnvironment,
@@ -56,10 +66,7 @@ def numbers(
     """Key k, value v, event time t in milliseconds and as rowtime ts, of `count` records; `twin` has other keys."""
     source = NumberSequenceSource(0, count - 1)
     sequence = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-    # The source gives each subtask half of the range: the halves become the even and the odd numbers, so that
-    # event time goes on in both at once.
-    half = (count + 1) // 2 if task.parallelism == 2 else count
-    number = f"CASE WHEN f0 < {half} THEN f0 * 2 ELSE (f0 - {half}) * 2 + 1 END" if half < count else "f0"
+    number = interleaved(count, task.parallelism)
     schema = (
         Schema.new_builder()
         .column("f0", "BIGINT NOT NULL")

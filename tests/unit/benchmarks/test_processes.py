@@ -57,3 +57,12 @@ def test_memory_is_that_of_all_processes(tmp_path: Path, monkeypatch: pytest.Mon
     code = "import subprocess, sys; block = b'x' * 40_000_000; "
     code += "subprocess.run([sys.executable, '-c', 'import time; b = b\"y\" * 40_000_000; time.sleep(0.3)'])"
     assert 80 < run(code, tmp_path).peak_mb < 160
+
+
+def test_processor_time_is_that_of_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "SAMPLE_S", 0.02)
+    busy = "import time; [0 for _ in iter(lambda: time.process_time() < 0.3, False)]"
+    ended = run(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}]); {busy}", tmp_path)
+    used = ended.processor_s_until(float("inf"))
+    assert 0.5 < used < 2
+    assert [seconds for _, seconds in ended.processor_s] == sorted(seconds for _, seconds in ended.processor_s)
