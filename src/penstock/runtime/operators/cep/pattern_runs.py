@@ -11,11 +11,10 @@ patterns: of the others nothing is read.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import inf
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.operators.cep.matcher import KeyRun
-from penstock.runtime.operators.cep.runs import COMPLETED, PARTIALS, STATES, KeyRuns
+from penstock.runtime.operators.cep.runs import KeyRuns, started
 from penstock.state.keyed import VOID_NAMESPACE, KeyedStateBackend
 from penstock.vocabulary.state import ValueStateDescriptor
 
@@ -70,17 +69,7 @@ class PatternRuns(KeyRuns):
         self._changed.pop(address, None)
         self._absent.discard(address)
         kept = self._kept.pop(address, None)
-        if kept is None:
-            return None
-        started = [partial for partial in kept.run.partials.items if partial[4] != inf]
-        return len(started) + len(kept.run.completed)
-
-    def clear(self) -> int:
-        """Remove the rows of the current key and pattern; how many partial and complete matches were in them."""
-        count = self.count_started(PARTIALS) + self.count_started(COMPLETED)
-        for name in STATES:
-            self._states[name].clear()
-        return count
+        return None if kept is None else started(kept.run)
 
 
 def drop(all_runs: Iterable[PatternRuns], namespaces: frozenset[bytes]) -> int:

@@ -16,9 +16,9 @@ class RunRows:
 
     __slots__ = ("_fresh", "_state", "unwritten")
 
-    def __init__(self, state: KeyedMapState, unwritten: int) -> None:
+    def __init__(self, state: KeyedMapState, unwritten: int, fresh: dict[int, Any]) -> None:
         self._state = state
-        self._fresh: dict[int, Any] = {}
+        self._fresh = fresh
         self.unwritten = unwritten
 
     def held(self, key: int) -> Any:
@@ -36,6 +36,10 @@ class RunRows:
         if key < self.unwritten:
             self._state.remove(key)
 
+    def in_memory(self) -> dict[int, Any]:
+        """What is in memory by number."""
+        return self._fresh
+
     def write(self, following: int) -> None:
         """Make rows of what is in memory; `following` is the next number."""
         for key, value in self._fresh.items():
@@ -49,10 +53,23 @@ class RunBuffer(MatchBuffer):
 
     __slots__ = ("_rows",)
 
-    def __init__(self, states: list[KeyedMapState], next_event: int, next_link: int) -> None:
-        """Take the states of links, events, shared links and shared events."""
-        self._rows = [RunRows(state, next_event if place % 2 else next_link) for place, state in enumerate(states)]
+    def __init__(
+        self,
+        states: list[KeyedMapState],
+        next_event: int = 1,
+        next_link: int = 1,
+        rows: tuple[dict[int, Any], ...] | None = None,
+    ) -> None:
+        """Take the states of links, events, shared links and shared events, and what is in memory of each."""
+        fresh = ({}, {}, {}, {}) if rows is None else rows
+        self._rows = [
+            RunRows(state, next_event if place % 2 else next_link, fresh[place]) for place, state in enumerate(states)
+        ]
         super().__init__(*self._rows)
+
+    def in_memory(self) -> tuple[dict[int, Any], ...]:
+        """What is in memory of links, events, shared links and shared events."""
+        return tuple([rows.in_memory() for rows in self._rows])
 
     def write(self, next_event: int, next_link: int) -> None:
         """Make rows of what is in memory."""

@@ -1,10 +1,15 @@
-"""Where the partial matches of keys are between two events: rows of keyed state, of which only those that change are
-written.
+"""Where the partial matches of keys are between two events: keyed state, of which only what changes is written.
 
 | state | row | object |
 |---|---|---|
-| `_cep_partials` | place in the list of partial matches | the partial match; None: the one that has not started |
-| `_cep_partials` | -1 | next number of an event, of a link, number of links |
+| `_cep_run` | the key | a small run as a whole; of others next number of an event, of a link, number of links |
+
+Most runs are a partial match or two: one row has all of them. A run of many links, or of large events, has rows for
+its parts, of which those that change are written:
+
+| state | row | object |
+|---|---|---|
+| `_cep_partials` | place in the list of partial matches | the partial match; (0,): the one that has not started |
 | `_cep_completed` | place in the list | a complete match that is held back |
 | `_cep_links`, `_cep_events` | number | a link; an event |
 | `_cep_shared_links`, `_cep_shared_events` | number | number of references, where there is more than one |
@@ -17,35 +22,41 @@ from math import inf
 from typing import Any
 
 from penstock.common.typeinfo import Types
-from penstock.keys.codec import encode_key
 from penstock.runtime.operators.cep.matcher import NOT_STARTED, KeyRun, Partial
 from penstock.runtime.operators.cep.order import StartQueue
 from penstock.runtime.operators.cep.run_buffer import RunBuffer
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.map_state import KeyedMapState
-from penstock.vocabulary.state import MapStateDescriptor
+from penstock.state.serializers import serializer_for
+from penstock.vocabulary.state import MapStateDescriptor, ValueStateDescriptor
 
+RUN = "_cep_run"
 PARTIALS, COMPLETED = "_cep_partials", "_cep_completed"
-STATES = (PARTIALS, COMPLETED, "_cep_links", "_cep_events", "_cep_shared_links", "_cep_shared_events")
-_NUMBERS = -1
-_NUMBERS_CODE = encode_key(_NUMBERS)
+PARTS = (PARTIALS, COMPLETED, "_cep_links", "_cep_events", "_cep_shared_links", "_cep_shared_events")
+# A run with more links, or more bytes, has rows for its parts.
+_MOST_LINKS = 8
+_MOST_BYTES = 2_048
 # So many objects, about, does the cache grow by with a change.
 _ROWS_OF_CHANGE = 2
 # An object in a row must not be None.
 _START_ROW = (0,)
+_NUMBERS = 3
+"""A row of so many numbers is that of a run whose parts have rows."""
 
 
 class _Kept:
-    """The run of a key with what its rows hold."""
+    """The run of a key, and what its rows hold. `has_parts`: it has, or had, rows for its parts."""
 
-    __slots__ = ("buffer", "completed", "partials", "run")
+    __slots__ = ("buffer", "completed", "has_parts", "is_written", "partials", "run")
 
-    def __init__(self, run: KeyRun, partials: list[Partial], completed: list[Partial]) -> None:
+    def __init__(self, run: KeyRun, *, is_written: bool) -> None:
         self.run = run
         assert isinstance(run.buffer, RunBuffer)
         self.buffer = run.buffer
-        self.partials = partials
-        self.completed = completed
+        self.is_written = is_written
+        self.has_parts = False
+        self.partials: list[Partial] = []
+        self.completed: list[Partial] = []
 
 
 class KeyRuns:
@@ -59,31 +70,31 @@ class KeyRuns:
         self._is_ordered = is_ordered
         self._kept: dict[Hashable, _Kept] = {}
         self._changed: dict[Hashable, _Kept] = {}
-        # Keys that are known to have no rows.
+        # Keys that are known to have no rows, and the bytes of runs that were found but not looked into.
         self._absent: set[Hashable] = set()
+        self._found: dict[Hashable, bytes] = {}
         backend.attach(self, writes_to_states=True)
-        self._states: dict[str, KeyedMapState] = {name: backend.get_map_state(_descriptor(name)) for name in STATES}
-        self._partials, self._completed, *self._buffers = self._states.values()
+        # This object is the cache of its rows.
+        backend.get_value_state(ValueStateDescriptor(RUN, Types.PICKLED_BYTE_ARRAY()))
+        serializer = serializer_for(Types.PICKLED_BYTE_ARRAY(), RUN)
+        self._dumps, self._loads = serializer.dumps, serializer.loads
+        self._parts: dict[str, KeyedMapState] = {name: backend.get_map_state(_descriptor(name)) for name in PARTS}
+        self._partials, self._completed, *self._buffers = self._parts.values()
         # Most keys have begun nothing: they share this one until they do.
-        self._idle = self._new_run((1, 1, 0))
-
-    def _new_run(self, numbers: tuple[int, int, int]) -> KeyRun:
-        run = KeyRun(RunBuffer(self._buffers, *numbers[:2]))
-        run.next_event, run.next_link, run.size = numbers
-        return run
+        self._idle = KeyRun(RunBuffer(self._buffers))
 
     def busy(self, addresses: set[Hashable]) -> set[Hashable]:
         """Those of some keys that have begun a match."""
         found = addresses & self._kept.keys()
         unknown = list(addresses - found - self._absent)
         if unknown:
-            rows = self._backend.rows(unknown, PARTIALS)
-            get = self._backend.store.get
             self._backend.cached += len(unknown)
-            for address, row in zip(unknown, rows, strict=True):
-                if get(row + _NUMBERS_CODE) is None:
+            rows = self._backend.rows(unknown, RUN)
+            for address, data in zip(unknown, map(self._backend.store.get, rows), strict=True):
+                if data is None:
                     self._absent.add(address)
                 else:
+                    self._found[address] = data
                     found.add(address)
         return found
 
@@ -95,21 +106,44 @@ class KeyRuns:
             return kept.run
         if address in self._absent:
             return self._idle
-        numbers = self._partials.held(_NUMBERS)
-        if numbers is not None:
-            return self._load(numbers)
-        self._absent.add(address)
-        return self._idle
+        data = self._found.pop(address, None) or self._stored()
+        if data is None:
+            self._absent.add(address)
+            return self._idle
+        kept = self._kept[address] = self._made(self._loads(data))
+        return kept.run
 
-    def _load(self, numbers: tuple[int, int, int]) -> KeyRun:
-        run = self._new_run(numbers)
-        rows = [row for place, row in sorted(self._partials.held_items()) if place != _NUMBERS]
-        partials = [NOT_STARTED if row == _START_ROW else row for row in rows]
-        completed = [row for _, row in sorted(self._completed.held_items())]
-        self._kept[self._backend.address] = _Kept(run, partials, completed)
-        held = list(partials) if self._is_ordered else [*partials, NOT_STARTED]
-        run.partials.items, run.completed.items = held, list(completed)
-        return run
+    def _stored(self) -> bytes | None:
+        """What the row of the current key holds."""
+        self._backend.cached += 1
+        return self._backend.store.get(self._backend.row(self._backend.address, RUN))
+
+    def _made(self, content: tuple[Any, ...]) -> _Kept:
+        if len(content) == _NUMBERS:
+            return self._of_parts(*content)
+        *numbers, partials, completed, rows = content
+        run = KeyRun(RunBuffer(self._buffers, rows=rows))
+        run.next_event, run.next_link, run.size = numbers
+        self._fill(run, partials, completed)
+        return _Kept(run, is_written=True)
+
+    def _of_parts(self, next_event: int, next_link: int, size: int) -> _Kept:
+        run = KeyRun(RunBuffer(self._buffers, next_event, next_link))
+        run.next_event, run.next_link, run.size = next_event, next_link, size
+        kept = _Kept(run, is_written=True)
+        kept.has_parts = True
+        rows = [row for _, row in sorted(self._partials.held_items())]
+        kept.partials = [NOT_STARTED if row == _START_ROW else row for row in rows]
+        kept.completed = [row for _, row in sorted(self._completed.held_items())]
+        self._fill(run, kept.partials, kept.completed)
+        return kept
+
+    def _fill(self, run: KeyRun, partials: list[Partial], completed: list[Partial]) -> None:
+        if self._is_ordered:
+            run.partials.items = [NOT_STARTED if partial[-1] == inf else partial for partial in partials]
+        else:
+            run.partials.items = [*partials, NOT_STARTED]
+        run.completed.items = list(completed)
 
     def save(self, run: KeyRun) -> KeyRun:
         """Take note that the run of the current key has changed; the run to go on with."""
@@ -121,12 +155,12 @@ class KeyRuns:
                 run.next_event = run.next_link = 1
                 return run
             assert run is self._idle
-            self._idle = self._new_run((1, 1, 0))
-            kept = self._kept[address] = _Kept(run, [], [])
+            self._idle = KeyRun(RunBuffer(self._buffers))
+            kept = self._kept[address] = _Kept(run, is_written=False)
             self._absent.discard(address)
         if run.is_idle:
             run.next_event = run.next_link = 1
-            if not kept.partials and not kept.completed:  # no row was ever written
+            if not kept.is_written:
                 del self._kept[address]
                 self._changed.pop(address, None)
                 self._absent.add(address)
@@ -134,39 +168,52 @@ class KeyRuns:
         self._changed[address] = kept
         return run
 
-    def _write(self, address: Hashable, kept: _Kept) -> None:
+    def _bytes_of(self, kept: _Kept) -> bytes | None:
+        """The bytes of a run that fits one row."""
+        run = kept.run
+        if kept.has_parts or run.size > _MOST_LINKS:
+            return None
+        items = run.partials.items
+        partials = items if self._is_ordered else [partial for partial in items if partial[4] != inf]
+        numbers = run.next_event, run.next_link, run.size
+        data: bytes = self._dumps((*numbers, partials, run.completed.items, kept.buffer.in_memory()))
+        return data if len(data) <= _MOST_BYTES else None
+
+    def _write_parts(self, kept: _Kept) -> None:
+        """Write what has changed of a run to the rows of the current key."""
         run = kept.run
         kept.buffer.write(run.next_event, run.next_link)
+        completed = run.completed.items
         if run.is_idle:
-            del self._kept[address]
-            self._absent.add(address)
-            _write(self._partials, kept.partials, [])
-            _write(self._completed, kept.completed, [])
-            self._partials.remove(_NUMBERS)
-            return
-        partials = run.partials.items if self._is_ordered else _in_place(run.partials, kept.partials)
+            partials = []
+        else:
+            partials = run.partials.items if self._is_ordered else _in_place(run.partials, kept.partials)
         _write(self._partials, kept.partials, partials)
-        _write(self._completed, kept.completed, run.completed.items)
-        kept.partials, kept.completed = list(partials), list(run.completed.items)
-        self._partials.hold(_NUMBERS, (run.next_event, run.next_link, run.size))
+        _write(self._completed, kept.completed, completed)
+        kept.partials, kept.completed, kept.has_parts = list(partials), list(completed), True
 
     def drop_all(self) -> int:
         """Remove the runs of all keys; how many partial matches there were."""
         count = 0
-        for name in STATES:
-            for key, _ in self._backend.places(name):
-                self._backend.set_key(key)
-                if name in (PARTIALS, COMPLETED):
-                    count += self.count_started(name)
-                self._states[name].clear()
+        for key, _ in self._backend.places(RUN):
+            self._backend.set_key(key)
+            count += self.clear()
         self._backend.clear_key()
         self.forget()
         return count
 
-    def count_started(self, name: str) -> int:
-        """How many matches of the current key are in a state."""
-        rows = self._states[name].held_items()
-        return sum(1 for place, row in rows if place != _NUMBERS and row != _START_ROW)
+    def clear(self) -> int:
+        """Remove the rows of the run of the current key; how many partial and complete matches were in them."""
+        row = self._backend.row(self._backend.address, RUN)
+        data = self._backend.store.get(row)
+        if data is None:
+            return 0
+        kept = self._made(self._loads(data))
+        self._backend.store.delete(row)
+        if kept.has_parts:
+            for state in self._parts.values():
+                state.clear()
+        return started(kept.run)
 
     # ---- part of the backend's cache ----
 
@@ -179,16 +226,39 @@ class KeyRuns:
         changed, self._changed = self._changed, {}
         if not changed:
             return
+        gone: list[Hashable] = []
+        there: dict[Hashable, bytes] = {}
         with self._backend.other_keys() as go_to:
             for address, kept in changed.items():
-                go_to(address)
-                self._write(address, kept)
+                is_idle = kept.run.is_idle
+                data = None if is_idle else self._bytes_of(kept)
+                if data is None and (kept.has_parts or not is_idle):
+                    go_to(address)
+                    self._write_parts(kept)
+                if is_idle:
+                    del self._kept[address]
+                    gone.append(address)
+                else:
+                    run = kept.run
+                    there[address] = data or self._dumps((run.next_event, run.next_link, run.size))
+                    kept.is_written = True
+        self._absent.update(gone)
+        store = self._backend.store
+        store.put_many(list(zip(self._backend.rows(list(there), RUN), there.values(), strict=True)))
+        for row in self._backend.rows(gone, RUN):
+            store.delete(row)
 
     def forget(self) -> None:
         """Drop the runs in memory."""
         self._kept.clear()
         self._changed.clear()
         self._absent.clear()
+        self._found.clear()
+
+
+def started(run: KeyRun) -> int:
+    """How many partial and complete matches a run has."""
+    return sum(1 for partial in run.partials.items if partial[4] != inf) + len(run.completed)
 
 
 def _descriptor(name: str) -> MapStateDescriptor:
