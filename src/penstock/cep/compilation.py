@@ -14,7 +14,7 @@ which matches and timeouts come out, so it follows what Flink's library was seen
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,13 +36,21 @@ from penstock.runtime.operators.cep.elements import ANY, NOT_FOLLOW, NOT_NEXT, S
 
 def compile_pattern(elements: tuple[Element, ...]) -> Automaton:
     """Make the automaton of a pattern that was checked."""
-    windows = [each.within_first for each in elements if each.within_first is not None]
+    windows = list(_windows(elements))
     builder = _Builder(elements, has_window=bool(windows))
     final = State(-1, FINAL)
     start = builder.sequence(_Place(elements, None, is_first_round=True), final)
     automaton = numbered(start, builder.names, builder.conditions, min(windows, default=None), builder.asked_for)
     _check_windows(automaton)
     return automaton
+
+
+def _windows(elements: tuple[Element, ...], *, is_group: bool = False) -> Iterator[int]:
+    """The times of whole matches. As in Flink, that of the last element of a group has no effect."""
+    for place, element in enumerate(elements, start=1):
+        if element.within_first is not None and not (is_group and place == len(elements)):
+            yield element.within_first
+        yield from _windows(element.group, is_group=True)
 
 
 def _check_windows(automaton: Automaton) -> None:

@@ -66,10 +66,10 @@ class RichSimpleCondition(SimpleCondition[T], Function):
 
 class _FunctionCondition(SimpleCondition[Any]):
     def __init__(self, function: Callable[[Any], bool]) -> None:
-        self._function = function
+        self.function = function
 
     def filter(self, value: Any) -> bool:
-        return self._function(value)
+        return self.function(value)
 
 
 Condition = IterativeCondition[Any] | SimpleCondition[Any] | Expression | Callable[..., Any]
@@ -78,6 +78,8 @@ Condition = IterativeCondition[Any] | SimpleCondition[Any] | Expression | Callab
 
 class SubtypeCondition(SimpleCondition[Any]):
     """Whether an event is an object of a class."""
+
+    is_pure = True
 
     def __init__(self, subtype: type) -> None:
         self.subtype = subtype

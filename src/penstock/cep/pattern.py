@@ -21,7 +21,6 @@ from penstock.errors import GraphError
 from penstock.runtime.operators.cep.conditions import BooleanConditions
 from penstock.runtime.operators.cep.elements import (
     ANY,
-    NEGATIVE,
     NOT_FOLLOW,
     NOT_NEXT,
     RELAXED,
@@ -332,7 +331,6 @@ def check_pattern(pattern: Pattern) -> tuple[Element, ...]:
     elements = pattern.elements()
     _check_names(elements, pattern.get_after_match_skip_strategy())
     _check_end(elements)
-    _check_loops(elements)
     return elements
 
 
@@ -365,20 +363,3 @@ def _check_end(elements: tuple[Element, ...]) -> None:
         raise MalformedPatternError(
             f"not_followed_by({last.name!r}) is the last element, so the pattern needs an end: call within(...)."
         )
-
-
-def _check_loops(elements: tuple[Element, ...]) -> None:
-    for element in elements:
-        if element.group:
-            _check_loops(element.group)
-            if element.is_loop and all(_may_be_empty(each) for each in element.group):
-                raise MalformedPatternError(
-                    f"The group {element.name} is a loop of elements that may all be left out: it could go round for "
-                    "ever without an event. Make one of them necessary."
-                )
-
-
-def _may_be_empty(element: Element) -> bool:
-    if element.is_optional or element.contiguity in NEGATIVE:
-        return True
-    return bool(element.group) and all(_may_be_empty(each) for each in element.group)

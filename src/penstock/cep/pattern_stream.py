@@ -15,7 +15,7 @@ from penstock.datastream.stream import DataStream, add_operator
 from penstock.datastream.two_phase import can_sit_with_sender, settings_of_sender
 from penstock.errors import GraphError
 from penstock.graph.nodes import FORWARD
-from penstock.runtime.operators.cep.inert import InertEventFilter, inert_events
+from penstock.runtime.operators.cep.inert import InertEventFilter, may_have_inert_events
 from penstock.runtime.operators.cep.operator import PatternOperator, PatternSpec
 
 __all__ = ["CEP", "PatternStream"]
@@ -103,14 +103,15 @@ class PatternStream(SearchedStream):
         Late events that the user wants to see, and the clock at which each event comes, are seen by the pattern only.
         """
         stream = self._stream
-        inert = inert_events(self._automaton, is_ordered=self._skip.is_skip_strategy())
+        is_ordered = self._skip.is_skip_strategy()
+        has_inert = may_have_inert_events(self._automaton, is_ordered=is_ordered)
         is_seen = self._is_processing_time or self._late_tag is not None
-        if inert is None or is_seen or not can_sit_with_sender(stream):
+        if not has_inert or is_seen or not can_sit_with_sender(stream):
             return stream
         return add_operator(
             stream.environment,
             "Pattern (filter)",
-            InertEventFilter(inert),
+            InertEventFilter(self._automaton, is_ordered=is_ordered),
             stream.edges_with(FORWARD),
             stream.output_type,
             is_checked=False,

@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.common.own_copies import ATOMS
 
-__all__ = ["is_sealed"]
+__all__ = ["is_sealed", "only_computes"]
 
 # Types of what a function may have beside its arguments: data, and nothing that can be called.
 _CONSTANTS = ATOMS - {FunctionType, BuiltinFunctionType, ModuleType, type}
@@ -42,6 +42,23 @@ def is_sealed(function: Any) -> bool:
     except ValueError:  # a cell that is not filled yet
         return False
     return all(type(each) in _CONSTANTS for each in held) and _is_harmless(function.__code__, function.__globals__)
+
+
+def only_computes(function: Any) -> bool:
+    """Whether nobody can tell when, or how often, a function is called: it is sealed and changes nothing it is given.
+
+    What it raises is another matter.
+    """
+    return is_sealed(function) and _leaves_arguments_alone(function.__code__)
+
+
+def _leaves_arguments_alone(code: CodeType) -> bool:
+    changes = [
+        each.opname == "STORE_SUBSCR" or (each.opname == "BINARY_OP" and each.argrepr.endswith("="))
+        for each in dis.get_instructions(code)
+    ]
+    nested = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return not any(changes) and all(map(_leaves_arguments_alone, nested))
 
 
 def _is_harmless(code: CodeType, names: dict[str, Any]) -> bool:

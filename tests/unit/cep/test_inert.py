@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
 from penstock.cep import CEP, AfterMatchSkipStrategy, Pattern, PatternProcessFunction, SimpleCondition
 from penstock.common import WatermarkStrategy
+from penstock.common.watermark_strategy import WatermarkGenerator
 from penstock.datastream import OutputTag, StreamExecutionEnvironment
 from penstock.datastream.connectors.data_gen import DataGeneratorSource
 from penstock.datastream.expressions import col
@@ -105,19 +107,48 @@ def test_matches_that_wait_for_each_other_need_every_event_only_if_time_ends_the
         assert len(kept) == left
 
 
-def test_a_condition_in_python_is_not_asked_in_front_of_the_exchange() -> None:
-    mixed = Pattern.begin("a").where(is_("a")).followed_by("b").where(SimpleCondition.of(lambda event: event[0] == "b"))
-    assert inert_events(matcher_of(mixed).automaton, is_ordered=False) is None
-    only_columns = Pattern.begin("a").where(is_("a")).where(col(1) > 1).followed_by("b").where(is_("b"))
-    found = inert_events(matcher_of(only_columns).automaton, is_ordered=False)
+LIMIT = 3
+seen: list[Any] = []
+
+
+def is_told(event: Any) -> bool:
+    return seen.append(event) is None
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_asked"),
+    [
+        (is_("b"), True),
+        (lambda event: event[0] == "b" and event[1] < LIMIT, True),
+        (SimpleCondition.of(lambda event: event[0] == "b"), True),
+        # What may be told that it is asked, or ask a partial match.
+        (is_told, False),
+        (SimpleCondition.of(is_told), False),
+        (lambda event: is_told(event), False),
+        (lambda event, ctx: event[0] == "b", False),
+    ],
+)
+def test_conditions_that_only_compute_are_asked_in_front_of_the_exchange(condition: Any, is_asked: bool) -> None:
+    pattern = Pattern.begin("a").where(is_("a")).followed_by("b").where(condition)
+    found = inert_events(matcher_of(pattern).automaton, is_ordered=False)
+    assert (found is not None) == is_asked
+    if found is not None:
+        assert found.is_inert == (True, False, False, False)
+    with OperatorHarness(filter_of(pattern)) as harness:
+        harness.process_elements([(("x", 1), 1), (("b", 2), 2)])
+        assert harness.output_values() == ([("b", 2)] if is_asked else [("x", 1), ("b", 2)])
+    assert seen == []
+
+
+def test_expressions_alone_are_asked_where_they_tell() -> None:
+    pattern = Pattern.begin("a").where(is_("a")).where(col(1) > 1).followed_by("b").where(is_("b"))
+    found = inert_events(matcher_of(pattern).automaton, is_ordered=False)
     assert found is not None
     assert found.is_inert == (True, False, False, False)
 
 
 def filter_of(pattern: Pattern) -> InertEventFilter:
-    found = inert_events(matcher_of(pattern).automaton, is_ordered=False)
-    assert found is not None
-    return InertEventFilter(found)
+    return InertEventFilter(matcher_of(pattern).automaton, is_ordered=False)
 
 
 def test_the_filter_says_the_same_of_columns_and_of_objects() -> None:
@@ -133,14 +164,66 @@ def test_the_filter_says_the_same_of_columns_and_of_objects() -> None:
     letters, numbers = zip(*events, strict=True)
     block = ColumnBlock(pa.RecordBatch.from_pydict({"f0": letters, "f1": numbers}), "tuple")
     with OperatorHarness(filter_of(pattern)) as harness:
-        harness._running().head.receive(block, None, None)
+        harness._running().head.receive(block, np.arange(len(block)), None)
         assert harness.output_values() == kept
+
+
+def test_functions_are_asked_of_the_objects_of_columns() -> None:
+    pattern = Pattern.begin("a").where(is_("a")).followed_by("b").where(lambda event: event[1] > LIMIT)
+    block = ColumnBlock(pa.RecordBatch.from_pydict({"f0": ["a", "x", "x"], "f1": [1, 2, 4]}), "tuple")
+    with OperatorHarness(filter_of(pattern)) as harness:
+        harness._running().head.receive(block, np.arange(len(block)), None)
+        assert harness.output_values() == [("a", 1), ("x", 4)]
 
 
 def test_where_a_condition_cannot_be_asked_everything_goes_on() -> None:
     with OperatorHarness(filter_of(Pattern.begin("a").where(col(0) > 3))) as harness:
         harness.process_elements([((1,), 1), (("text",), 2)])
         assert harness.output_values() == [(1,), ("text",)]
+
+
+def test_events_that_may_be_late_go_on() -> None:
+    pattern = Pattern.begin("a").where(is_("a"))
+    with OperatorHarness(filter_of(pattern)) as harness:
+        harness.process_watermark(5)
+        harness.process_elements([(("x", 5), 5), (("x", 6), 6), (("a", 7), 7)])
+        assert harness.output_values() == [("x", 5), ("a", 7)]
+    block = ColumnBlock(pa.RecordBatch.from_pydict({"f0": ["x", "x", "a"]}), "tuple")
+    with OperatorHarness(filter_of(pattern)) as harness:
+        harness.process_watermark(5)
+        harness._running().head.receive(block, np.array([5, 6, 7]), None)
+        assert harness.output_values() == [("x",), ("a",)]
+
+
+def test_the_pattern_is_given_events_without_timestamps_to_refuse() -> None:
+    with OperatorHarness(filter_of(Pattern.begin("a").where(is_("a")))) as harness:
+        harness.process_elements([("x", None)])
+        assert harness.output_values() == ["x"]
+
+
+class AfterEach(WatermarkGenerator):
+    def on_event(self, event: Any, event_timestamp: int, output: Any) -> None:
+        output.emit_watermark(event_timestamp)
+
+    def on_periodic_emit(self, output: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "is_a", [is_("a"), lambda event: event[0] == "a", lambda event: is_told(event) and event[0] == "a"]
+)
+def test_late_events_are_counted_whether_they_fit_or_not(is_a: Any) -> None:
+    environment = StreamExecutionEnvironment.in_process()
+    environment.set_parallelism(1)
+    strategy = WatermarkStrategy.for_generator(AfterEach).with_timestamp_assigner(lambda event, _: event[1])
+    events = [("a", 10), ("x", 3), ("a", 4), ("x", 20), ("b", 21)]
+    stream = environment.from_collection(events).assign_timestamps_and_watermarks(strategy)
+    pattern = Pattern.begin("a").where(is_a).followed_by("b").where(lambda event: event[0] == "b")
+    CEP.pattern(stream, pattern).select(lambda match: match["a"]).name("Found").print()
+    client = environment.execute_async()
+    client.get_job_execution_result().result()
+    assert client.metrics()["Found"]["numLateRecordsDropped"] == 2
+    seen.clear()
 
 
 class Times(PatternProcessFunction[Any, Any]):
@@ -172,6 +255,21 @@ def test_a_job_finds_the_same_with_and_without_the_filter() -> None:
             found.append(sorted(results))
     assert found[0] == found[1]
     assert len(found[0]) > 5
+
+
+def test_the_plan_does_not_depend_on_how_conditions_are_written() -> None:
+    plans = []
+    for is_small, is_large in (
+        (col("v") < 2, col("v") > 97),
+        (lambda event: event.v < 2, lambda event: is_told(event)),
+        (lambda event, ctx: event.v < 2, lambda event: event[1] > 97),
+    ):
+        environment = StreamExecutionEnvironment.in_process()
+        pattern = Pattern.begin("small").where(is_small).followed_by("large").where(is_large).within(500)
+        CEP.pattern(numbers_by_key(environment), pattern).process(Times())
+        plans.append([node.name for node in environment.graph.nodes.values()])
+    assert plans[0] == plans[1] == plans[2]
+    assert "Pattern (filter)" in plans[0]
 
 
 def test_the_clock_sees_every_event() -> None:

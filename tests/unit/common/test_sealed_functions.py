@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common.sealed_functions import is_sealed
+from penstock.common.sealed_functions import is_sealed, only_computes
 
 LIMIT = 3
 KEPT: list[Any] = []
@@ -85,3 +85,25 @@ def test_functions_that_only_read_and_make_values_are_sealed(function: Any) -> N
 )
 def test_whatever_may_keep_something_is_not(function: Any) -> None:
     assert not is_sealed(function)
+
+
+def extended(value: Any) -> Any:
+    parts = value[1]
+    parts += [1]
+    return True
+
+
+@pytest.mark.parametrize(
+    ("function", "is_pure"),
+    [
+        (lambda value: LIMIT < value["n"] <= 5 and len(value) > 1, True),
+        (lambda value: any([each > LIMIT for each in value]), True),
+        (made_with(5), True),
+        (enriched, False),
+        (extended, False),
+        (keep, False),
+        (counting(), False),
+    ],
+)
+def test_functions_that_change_nothing_they_are_given_only_compute(function: Any, is_pure: bool) -> None:
+    assert only_computes(function) == is_pure

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from penstock.common.sealed_functions import only_computes
 from penstock.runtime.expression_objects import compiled
 from penstock.runtime.operators.cep.matcher import Test
 from penstock.vocabulary.expressions import Expression
@@ -26,6 +27,18 @@ def parts_of(condition: Any) -> Iterator[Any]:
             yield from parts_of(part)
     else:
         yield condition
+
+
+def can_be_asked_early(condition: Any) -> bool:
+    """Whether nobody can tell that a condition is asked of events, or at times, at which the pattern would not ask."""
+    return all(map(_only_computes, parts_of(condition)))
+
+
+def _only_computes(part: Any) -> bool:
+    if isinstance(part, Expression) or getattr(part, "is_pure", False) is True:
+        return True
+    function = getattr(part, "function", part)
+    return only_computes(function) and required_arguments(function) == 1
 
 
 def test_of(condition: Any) -> Test:

@@ -83,9 +83,11 @@ class Decisions:
     def _decided(self, state: int, known: dict[int, bool]) -> Decision:
         steps: list[Step] = []
         is_stopped = False
-        waiting = [state]
+        # A loop whose elements may all be left out leads back to where it began: nothing new is found there.
+        waiting = [(state, frozenset({state}))]
         while waiting:
-            for action, target, element, clauses in self._edges[waiting.pop()]:
+            here, path = waiting.pop()
+            for action, target, element, clauses in self._edges[here]:
                 if not _holds(clauses, known):
                     continue
                 if action == TAKE:
@@ -94,19 +96,21 @@ class Decisions:
                 elif action == IGNORE:
                     steps.append((False, 0, target, NO_STATE))
                 elif action == PROCEED:
-                    waiting.append(target)
+                    if target not in path:
+                        waiting.append((target, path | {target}))
                 else:
                     is_stopped = True
         return Decision(steps, is_stopped, _has_effect(state, steps, is_stopped))
 
     def _final_after(self, state: int, known: dict[int, bool]) -> int:
         """The final state that a match which has just taken the event is in at once; or none."""
-        waiting = [state]
+        waiting, seen = [state], {state}
         while waiting:
             for action, target, _, clauses in self._edges[waiting.pop()]:
-                if action == PROCEED and _holds(clauses, known):
+                if action == PROCEED and target not in seen and _holds(clauses, known):
                     if self._finals[target]:
                         return target
+                    seen.add(target)
                     waiting.append(target)
         return NO_STATE
 

@@ -30,10 +30,10 @@ class DueEvents:
         """
         stored = self._waiting.stored(watermark)
         for hashable, (key, due) in self._grouped(self._waiting.due(watermark), stored).items():
-            # What is in the rows came before.
-            _, before = stored.pop(hashable, (key, []))
+            if stored and hashable in stored:  # what is in the rows came before
+                due = [*stored.pop(hashable)[1], *due]
             self._backend.set_key(key)
-            yield key, self._waiting.sorted([*before, *due] if before else due)
+            yield key, self._waiting.sorted(due) if len(due) > 1 else due
         for key, before in stored.values():
             self._backend.set_key(key)
             yield key, self._waiting.sorted(before)

@@ -7,7 +7,6 @@ no key.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
@@ -259,9 +258,8 @@ class DynamicPatternOperator(PatternOperator):
         whose, event = question
         return self.failure(error, f"asking {whose}, for an event {during}", event)
 
-    def _offer(self, due: Iterable[tuple[int, Any, bool | None]]) -> None:
-        """Offer events that have come in processing time."""
-        self._guarded_for(self._ctx.get_current_key(), list(due), None)
+    def _offer_now(self, now: int, value: Any) -> None:
+        self._guarded_for(self._ctx.get_current_key(), [(now, value, None)], None)
 
     def _offer_all(self, due: Due, now: int | None) -> None:
         """Offer events of the current key to all patterns, then let time pass; None: it has passed."""
@@ -273,7 +271,7 @@ class DynamicPatternOperator(PatternOperator):
                 continue
             self._turn_to(pattern, had)
             if due:
-                super()._offer(due)
+                self._offer(due)
             if now is not None and self._matcher.has_windows:
                 self._pass_time(self._runs.current(), now)
             if pattern.runs.is_running() != (pattern.namespace in had):

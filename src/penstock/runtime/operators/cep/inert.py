@@ -1,4 +1,4 @@
-"""Events that no partial match minds, told by conditions on columns alone, and the operator that leaves them out.
+"""Events that no partial match minds, told by conditions on the event alone, and the operator that leaves them out.
 
 An event is inert if, whatever state a partial match is in, it is passed over and the match stays as it is, and if it
 begins none. Where only how far time has come matters, and not the moments, such events need not reach the pattern.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,13 @@ import pyarrow as pa
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.expression_columns import evaluated
 from penstock.runtime.operators.cep.automaton import Automaton
-from penstock.runtime.operators.cep.conditions import BooleanConditions, parts_of, test_of
+from penstock.runtime.operators.cep.conditions import BooleanConditions, can_be_asked_early, parts_of, test_of
 from penstock.runtime.operators.cep.decisions import Decisions, held_states, minds_time_of_events
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.expressions import Expression
+
+Mask = npt.NDArray[np.bool_]
 
 MOST_CONDITIONS = 8
 """With more, only the first ones are asked: the number of answers doubles with each."""
@@ -37,10 +39,22 @@ class InertEvents:
 
 
 def inert_events(automaton: Automaton, *, is_ordered: bool) -> InertEvents | None:
-    """Which events of a pattern are inert, as far as conditions on columns tell; None if that is none of them."""
-    numbers = [place for place, each in enumerate(automaton.conditions) if _is_of_columns(each)][:MOST_CONDITIONS]
-    found = inert_answers(automaton, numbers, is_ordered=is_ordered)
-    return InertEvents(tuple([automaton.conditions[number] for number in numbers]), found) if any(found) else None
+    """Which events of a pattern are inert, as far as conditions tell that can be asked early; None: none of them.
+
+    Expressions can be, and functions that only compute. Expressions alone are tried first: they are asked of columns.
+    """
+    for is_kind in (_is_of_columns, can_be_asked_early):
+        numbers = [place for place, each in enumerate(automaton.conditions) if is_kind(each)][:MOST_CONDITIONS]
+        found = inert_answers(automaton, numbers, is_ordered=is_ordered)
+        if any(found):
+            return InertEvents(tuple([automaton.conditions[number] for number in numbers]), found)
+    return None
+
+
+def may_have_inert_events(automaton: Automaton, *, is_ordered: bool) -> bool:
+    """Whether a pattern of this shape has inert events, whatever kind its conditions are of."""
+    numbers = list(range(min(len(automaton.conditions), MOST_CONDITIONS)))
+    return any(inert_answers(automaton, numbers, is_ordered=is_ordered))
 
 
 def inert_answers(automaton: Automaton, numbers: list[int], *, is_ordered: bool) -> tuple[bool, ...]:
@@ -61,52 +75,76 @@ def _is_of_columns(condition: Any) -> bool:
 
 
 class InertEventFilter(StreamOperator):
-    """Leaves inert events out, before the exchange. Where a condition cannot be told, all events go on."""
+    """Leaves inert events out, before the exchange. Where a condition cannot be told, all events go on.
+
+    So do events that may be late, for the pattern counts those. What is late behind the exchange is behind this
+    operator's own watermark too, unless the input was idle and the others went on without it.
+
+    It is there whenever the shape of the pattern allows it, so that the plan does not depend on how conditions are
+    written, which may change between two runs of a job. Whether they can be asked early is found out here.
+    """
 
     kind = "pattern filter"
 
-    def __init__(self, inert: InertEvents) -> None:
-        self.inert = inert
+    def __init__(self, automaton: Automaton, *, is_ordered: bool) -> None:
+        self.automaton = automaton
+        self.is_ordered = is_ordered
 
     def open(self) -> None:
         """Compile the conditions."""
-        self._tests: list[Callable[[Any], Any]] = [test_of(condition).call for condition in self.inert.conditions]
-        self._goes_on = ~np.array(self.inert.is_inert)
+        inert = inert_events(self.automaton, is_ordered=self.is_ordered)
+        self._conditions = () if inert is None else inert.conditions
+        self._tests: list[Callable[[Any], Any]] = [test_of(condition).call for condition in self._conditions]
+        self._goes_on = np.array([True] if inert is None else [not each for each in inert.is_inert])
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Filter objects."""
-        try:
-            masks = [np.fromiter(map(bool, map(test, values)), np.bool_, len(values)) for test in self._tests]
-        except Exception:
-            # The pattern may never ask this condition of this event; if it does, it tells what is wrong.
+        # An event without a timestamp is refused by the pattern.
+        are_timed = timestamps is not None and None not in timestamps
+        chosen = self._chosen([_answers(test, values) for test in self._tests]) if are_timed else None
+        if chosen is None or not values:
             self.output.emit(values, timestamps)
             return
-        chosen = self._chosen(masks).tolist()
-        kept = list(compress(values, chosen))
-        self.output.emit(kept, None if timestamps is None else list(compress(timestamps, chosen)))
+        times = cast("list[int]", timestamps)
+        if min(times) <= self.watermark:
+            chosen = chosen | (np.fromiter(times, np.int64, len(times)) <= self.watermark)
+        goes_on = chosen.tolist()
+        self.output.emit(list(compress(values, goes_on)), list(compress(times, goes_on)))
 
     def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
         """Filter columns."""
-        masks = [_mask(condition, block) for condition in self.inert.conditions]
-        known = [mask for mask in masks if mask is not None]
-        if len(known) < len(masks):
-            self.output.emit(block, timestamps)
-            return
-        chosen = self._chosen(known)
-        if chosen.all():
+        asked = zip(self._conditions, self._tests, strict=True)
+        chosen = self._chosen(
+            [_mask(each, block) if _is_of_columns(each) else _answers(test, block.values()) for each, test in asked]
+        )
+        if chosen is not None and timestamps is not None:
+            chosen = chosen | (timestamps <= self.watermark)
+        if chosen is None or timestamps is None or chosen.all():
             self.output.emit(block, timestamps)
         elif chosen.any():
-            self.output.emit(block.filter(chosen), None if timestamps is None else timestamps[chosen])
+            self.output.emit(block.filter(chosen), timestamps[chosen])
 
-    def _chosen(self, masks: list[npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_]:
-        answers = np.zeros(len(masks[0]), np.uint8)
+    def _chosen(self, masks: list[Mask | None]) -> Mask | None:
+        """The events that go on; None: all of them."""
+        if not masks or any(mask is None for mask in masks):
+            return None
+        answers = np.zeros(1, np.uint8)
         for place, mask in enumerate(masks):
-            answers |= mask.view(np.uint8) << np.uint8(place)
-        return self._goes_on[answers]
+            assert mask is not None
+            answers = answers | (mask.view(np.uint8) << np.uint8(place))
+        return self._goes_on[answers]  # type: ignore[no-any-return]
 
 
-def _mask(condition: Any, block: ColumnBlock) -> npt.NDArray[np.bool_] | None:
-    """For which records a condition holds; None where only the objects can tell."""
+def _answers(test: Callable[[Any], Any], values: list[Any]) -> Mask | None:
+    try:
+        return np.fromiter(map(bool, map(test, values)), np.bool_, len(values))
+    except Exception:
+        # The pattern may never ask this condition of this event; if it does, it tells what is wrong.
+        return None
+
+
+def _mask(condition: Any, block: ColumnBlock) -> Mask | None:
+    """For which records a condition holds; None where it cannot be told."""
     if isinstance(condition, BooleanConditions):
         parts = [_mask(part, block) for part in condition.parts]
         known = [part for part in parts if part is not None]
@@ -116,5 +154,5 @@ def _mask(condition: Any, block: ColumnBlock) -> npt.NDArray[np.bool_] | None:
     found = evaluated(condition, block)
     if found is None or not pa.types.is_boolean(found.type):
         return None
-    mask: npt.NDArray[np.bool_] = (found.fill_null(False) if found.null_count else found).to_numpy(zero_copy_only=False)
+    mask: Mask = (found.fill_null(False) if found.null_count else found).to_numpy(zero_copy_only=False)
     return mask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any, cast
@@ -213,7 +213,7 @@ class PatternOperator(TimedOperator):
             for value, _ in zip(consumed, backend.walk(keys), strict=False):
                 now = self.context.clock()
                 if self.spec.comparator is None:
-                    self._offer(((now, value, None),))
+                    self._offer_now(now, value)
                 else:
                     self._keep(value, now)
         except OperatorFailure:
@@ -276,10 +276,9 @@ class PatternOperator(TimedOperator):
     def _guarded_for(self, key: Any, due: Due, now: int) -> None:
         """Offer events of the current key, then let time pass."""
         try:
-            if due:
-                self._offer(due)
-            if self._matcher.has_windows:
-                self._pass_time(self._runs.current(), now)
+            run = self._offer(due) if due else self._runs.current()
+            if self._matcher.has_windows and len(run.partials.items) > 1 and (run.due is None or run.due <= now):
+                self._pass_time(run, now)
         except Exception as error:
             raise self._matching_failure(error, key) from None
 
@@ -305,8 +304,12 @@ class PatternOperator(TimedOperator):
         self._emit_matches(matches, now)
         self._emit_timeouts(timeouts)
 
-    def _offer(self, due: Iterable[tuple[int, Any, bool | None]]) -> None:
-        """Offer events to the automaton of the current key, each after time has passed up to its own."""
+    def _offer_now(self, now: int, value: Any) -> None:
+        """Offer an event that has come in processing time."""
+        self._offer([(now, value, None)])
+
+    def _offer(self, due: Due) -> KeyRun:
+        """Offer events to the automaton of the current key, each after time has passed up to its own; its run."""
         matcher, runs, has_windows = self._matcher, self._runs, self._matcher.has_windows
         run = runs.current()
         for timestamp, event, begins in due:
@@ -325,6 +328,7 @@ class PatternOperator(TimedOperator):
             run = runs.save(run)
             if matches:
                 self._emit_matches(matches, timestamp)
+        return run
 
     def _set_end(self, end: int) -> None:
         timers = self.context.timers

@@ -36,6 +36,8 @@ PARTS = (PARTIALS, COMPLETED, "_cep_links", "_cep_events", "_cep_shared_links", 
 # A run with more links, or more bytes, has rows for its parts.
 _MOST_LINKS = 8
 _MOST_BYTES = 2_048
+# Keys whose rows are remembered from batch to batch: to make the name of a row costs more than to look it up.
+_MOST_NAMES = 100_000
 # So many objects, about, does the cache grow by with a change.
 _ROWS_OF_CHANGE = 2
 # An object in a row must not be None.
@@ -73,6 +75,7 @@ class KeyRuns:
         # Keys that are known to have no rows, and the bytes of runs that were found but not looked into.
         self._absent: set[Hashable] = set()
         self._found: dict[Hashable, bytes] = {}
+        self._names: dict[Hashable, bytes] = {}
         backend.attach(self, writes_to_states=True)
         # This object is the cache of its rows.
         backend.get_value_state(ValueStateDescriptor(RUN, Types.PICKLED_BYTE_ARRAY()))
@@ -89,14 +92,24 @@ class KeyRuns:
         unknown = list(addresses - found - self._absent)
         if unknown:
             self._backend.cached += len(unknown)
-            rows = self._backend.rows(unknown, RUN)
-            for address, data in zip(unknown, map(self._backend.store.get, rows), strict=True):
+            for address, data in zip(unknown, map(self._backend.store.get, self._rows_of(unknown)), strict=True):
                 if data is None:
                     self._absent.add(address)
                 else:
                     self._found[address] = data
                     found.add(address)
         return found
+
+    def _rows_of(self, addresses: list[Hashable]) -> list[bytes]:
+        """The rows of the runs of some keys."""
+        names = self._names
+        new = [address for address in addresses if address not in names]
+        if new:
+            if len(names) + len(new) > _MOST_NAMES:
+                names.clear()
+                new = addresses
+            names.update(zip(new, self._backend.rows(new, RUN), strict=True))
+        return [names[address] for address in addresses]
 
     def current(self) -> KeyRun:
         """The run of the current key; `save` it when it has changed."""
@@ -244,8 +257,8 @@ class KeyRuns:
                     kept.is_written = True
         self._absent.update(gone)
         store = self._backend.store
-        store.put_many(list(zip(self._backend.rows(list(there), RUN), there.values(), strict=True)))
-        for row in self._backend.rows(gone, RUN):
+        store.put_many(list(zip(self._rows_of(list(there)), there.values(), strict=True)))
+        for row in self._rows_of(gone):
             store.delete(row)
 
     def forget(self) -> None:
