@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def run_until_killed(
     moment: str,
     chance: random.Random,
     name: str,
-    job: type[Order] = Order,
+    job: Callable[..., Order] = Order,
     least_passes: int = 0,
 ) -> None:
     """Start a job and see it die at a moment, after it was let pass `least_passes` times or a few more."""

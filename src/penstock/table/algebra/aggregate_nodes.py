@@ -19,6 +19,7 @@ __all__ = [
     "Frame",
     "GroupWindowAggregate",
     "Over",
+    "Replicate",
     "WindowAggregate",
     "WindowProperty",
     "WindowTable",
@@ -64,6 +65,20 @@ class Expand(OneInput):
         """The grouping sets."""
         sets = ", ".join("{" + ", ".join(field_names(each, self.input.names)) + "}" for each in self.groups)
         return f"Expand(groupingSets=[{sets}])"
+
+
+@dataclass(frozen=True, eq=False)
+class Replicate(OneInput):
+    """Each row as often as its last field, a BIGINT, says; without that field."""
+
+    @cached_property
+    def row_type(self) -> LogicalType:
+        """The fields but for the last one."""
+        return row_of(self.input.names[:-1], self.input.types[:-1])
+
+    def describe(self) -> str:
+        """The field that is counted by."""
+        return f"ReplicateRows(times=[{self.input.names[-1]}])"
 
 
 class WindowProperty(Enum):

@@ -9,7 +9,7 @@ from penstock.table.binder.conditions import conjunction, conjuncts, moved, shif
 from penstock.table.binder.scopes import OUTER
 from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, TypedExpression, fields_of
 
-__all__ = ["NotDecorrelated", "decorrelated"]
+__all__ = ["NotDecorrelated", "decorrelated", "is_equality"]
 
 
 class NotDecorrelated(Exception):
@@ -61,7 +61,7 @@ def _aggregate(plan: Aggregate) -> Taken:
     inner, taken = decorrelated(plan.input)
     added = []
     for each in taken:
-        if not _is_equality(each):
+        if not is_equality(each):
             raise NotDecorrelated("a condition below an aggregate that is no equality")
         added += [field for field in fields_of(each) if field not in plan.keys and field not in added]
     keys = (*plan.keys, *added)
@@ -92,7 +92,8 @@ def _uses_outer(expression: TypedExpression) -> bool:
     return expression.function == OUTER or any(map(_uses_outer, expression.arguments))
 
 
-def _is_equality(condition: TypedExpression) -> bool:
+def is_equality(condition: TypedExpression) -> bool:
+    """Whether a condition says that a field of a subquery equals something of the query around."""
     if not isinstance(condition, Call) or condition.function != "=":
         return False
     kinds = [isinstance(each, FieldRef) for each in condition.arguments]

@@ -222,8 +222,7 @@ class ExpressionBinder:
         if node.args.get("query") is not None:
             raise self.session.problems.at(
                 node,
-                "IN (SELECT ...) is supported as a condition of WHERE or HAVING of its own or joined by AND; "
-                "write the query as a join to use it elsewhere",
+                "IN (SELECT ...) is not supported here; use it in WHERE, HAVING or the SELECT list, or write a join",
             )
         return self.call(node, "IN", [self.value(node.this), *map(self.value, node.expressions)])
 
@@ -301,7 +300,7 @@ class ExpressionBinder:
 
     def _subquery(self, node: exp.Expr) -> TypedExpression:
         raise self.session.problems.at(
-            node, "A subquery is not supported here; move it to FROM, or to a condition of WHERE"
+            node, "A subquery is not supported here; move it to FROM, to WHERE or to the SELECT list"
         )
 
     def _window(self, node: exp.Expr) -> TypedExpression:

@@ -211,6 +211,16 @@ class Grouping:
             )
         return None
 
+    def outer_field(self, index: int, type_: LogicalType) -> TypedExpression:
+        """What a column of FROM that a subquery uses is among the groups: a key."""
+        wanted = FieldRef(index, type_)
+        plain = [plain_time(each) for each in self._keys]
+        if wanted not in plain:
+            raise SqlError(
+                "A subquery uses a column of the query around that is neither grouped nor aggregated; add it to GROUP BY."
+            )
+        return self.key_fields[plain.index(wanted)]
+
     def _set_function(self, node: exp.Expr, name: str) -> TypedExpression:
         arguments = [] if name == "GROUP_ID" else list(node.expressions) or ([node.this] if node.this else [])
         wanted = [self._key_number(each) for each in arguments]

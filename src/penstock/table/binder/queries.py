@@ -7,18 +7,31 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from penstock.table.algebra.nodes import Aggregate, Join, JoinKind, Limit, PlanNode, Project, Sort, Union, Values
+from penstock.table.algebra.nodes import (
+    Aggregate,
+    Join,
+    JoinKind,
+    Limit,
+    PlanNode,
+    Project,
+    Replicate,
+    Sort,
+    Union,
+    Values,
+)
 from penstock.table.binder.expressions import ExpressionBinder
 from penstock.table.binder.scopes import Relation, Scope
 from penstock.table.binder.session import Session
 from penstock.vocabulary.sql import scalar
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 from penstock.vocabulary.sql.ordering import SortField
-from penstock.vocabulary.sql.typed_expressions import FieldRef, Literal, TypedExpression
+from penstock.vocabulary.sql.typed_expressions import AggregateCall, Call, FieldRef, Literal, TypedExpression
 
 __all__ = ["QueryBinder", "renamed"]
 
 NO_ROWS_TYPE = row_of((), ())
+BIGINT = LogicalType(Kind.BIGINT, False)
+BOOLEAN = LogicalType(Kind.BOOLEAN, False)
 
 
 @dataclass(frozen=True)
@@ -134,9 +147,7 @@ class QueryBinder:
 
     def _semi_or_anti(self, node: exp.Expr, left: PlanNode, right: PlanNode, is_distinct: bool) -> PlanNode:
         if not is_distinct:
-            raise self.session.problems.at(
-                node, f"{type(node).__name__.upper()} ALL is not supported yet; leave ALL out, or use a join"
-            )
+            return _counted(node, left, right)
         keys = tuple(range(len(left.types)))
         kind = JoinKind.SEMI if isinstance(node, exp.Intersect) else JoinKind.ANTI
         return distinct(Join(left, right, kind, keys, keys, (True,) * len(keys)))
@@ -199,6 +210,28 @@ def one_row() -> Values:
 def distinct(plan: PlanNode) -> Aggregate:
     """Each row once."""
     return Aggregate(plan, tuple(range(len(plan.types))), (), ())
+
+
+def _counted(node: exp.Expr, left: PlanNode, right: PlanNode) -> PlanNode:
+    """INTERSECT ALL and EXCEPT ALL: each row as often as the counts of both sides say."""
+    width = len(left.types)
+    nullable = BIGINT.with_nullable(True)
+    sides = []
+    for plan, marks in ((left, (1, None)), (right, (None, 1))):
+        flags = tuple([Literal(each, nullable) for each in marks])
+        sides.append(Project(plan, (*plan.fields, *flags), (*left.names, "$l", "$r")))
+    types = [one.with_nullable(one.nullable or other.nullable) for one, other in zip(left.types, right.types, strict=True)]
+    both = Union(tuple(sides), row_of(sides[0].names, (*types, nullable, nullable)))
+    calls = tuple([AggregateCall("COUNT", (width + each,), BIGINT, (nullable,)) for each in range(2)])
+    grouped = Aggregate(both, tuple(range(width)), calls, ("$lc", "$rc"))
+    ours, theirs = grouped.field(width), grouped.field(width + 1)
+    is_fewer = Call("<", (ours, theirs), BOOLEAN)
+    if isinstance(node, exp.Intersect):
+        times: TypedExpression = Call("CASE", (is_fewer, ours, theirs), BIGINT)
+    else:
+        more = scalar.call("-", (ours, theirs))
+        times = Call("CASE", (is_fewer, Literal(0, BIGINT), more), BIGINT)
+    return Replicate(Project(grouped, (*grouped.fields[:width], times), (*left.names, "$n")))
 
 
 def renamed(plan: PlanNode, names: Sequence[str], binder: QueryBinder, node: exp.Expr) -> PlanNode:

@@ -14,7 +14,7 @@ from penstock.table.binder.problems import near_names
 from penstock.table.binder.queries import QueryBinder, distinct, one_row, sort_direction
 from penstock.table.binder.relations import RelationBinder, retyped
 from penstock.table.binder.scopes import Scope
-from penstock.table.binder.subqueries import SubqueryBinder
+from penstock.table.binder.subqueries import SubqueryBinder, has_query
 from penstock.table.rules.filters import push_filters
 from penstock.table.rules.rewriting import rewritten_plan
 from penstock.table.rules.time_joins import recognise_time_join
@@ -36,6 +36,8 @@ class SelectBinder:
         self.answers: dict[int, TypedExpression] = {}
         """Bound parts (aggregates, OVER), by the id of their node."""
         self.grouping: Grouping | None = None
+        self._plain_truths: set[int] = set()
+        """Ids of IN (SELECT ...) of which it does not matter whether they are unknown or false."""
 
     def bind(self) -> PlanNode:
         """The plan of the SELECT."""
@@ -69,21 +71,29 @@ class SelectBinder:
         if known is not None:
             return known
         if isinstance(node, (exp.Subquery, exp.Select)):
-            return self._scalar_subquery(node)
-        return None if self.grouping is None else self.grouping.answer(node)
-
-    def _scalar_subquery(self, node: exp.Expr) -> TypedExpression:
-        subqueries = SubqueryBinder(self.queries, self.scope)
-        self.plan, value = subqueries.scalar(self.plan, node)
+            self.plan, value = self._subqueries().scalar(self.plan, node)
+        elif has_query(node):
+            tested = self._subqueries().tested(node, self.binder())
+            is_unknown_false = id(node) in self._plain_truths
+            self.plan, value = self._subqueries().truth(self.plan, node, tested, self.binder(), is_unknown_false)
+        else:
+            return None if self.grouping is None else self.grouping.answer(node)
         self.answers[id(node)] = value
         return value
 
+    def _subqueries(self) -> SubqueryBinder:
+        if self.grouping is None:
+            return SubqueryBinder(self.queries, self.scope)
+        return SubqueryBinder(self.queries, self.scope, self.grouping.outer_field)
+
     def _filter(self, condition: exp.Expr, clause: str) -> None:
-        subqueries = SubqueryBinder(self.queries, self.scope)
+        subqueries = self._subqueries()
         for part in _parts_of_and(condition):
             if subqueries.is_semi_join(part):
-                self.plan = subqueries.semi_join(self.plan, part, self.binder())
+                tested = subqueries.tested(part, self.binder())  # may append to the plan
+                self.plan = subqueries.semi_join(self.plan, part, tested, self.binder())
                 continue
+            self._plain_truths.update(map(id, _plain_truths(part)))
             bound = self.binder().condition(part, clause)
             self.plan = Filter(self.plan, bound)
 
@@ -191,6 +201,17 @@ def _parts_of_and(condition: exp.Expr) -> Iterator[exp.Expr]:
         yield from _parts_of_and(condition.expression)
     elif isinstance(condition, exp.Paren) and isinstance(condition.this, (exp.And, exp.Paren)):
         yield from _parts_of_and(condition.this)
+    else:
+        yield condition
+
+
+def _plain_truths(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """The parts of a condition that only count if they are true: not those below NOT, CASE or a comparison."""
+    if isinstance(condition, (exp.And, exp.Or)):
+        yield from _plain_truths(condition.this)
+        yield from _plain_truths(condition.expression)
+    elif isinstance(condition, exp.Paren):
+        yield from _plain_truths(condition.this)
     else:
         yield condition
 

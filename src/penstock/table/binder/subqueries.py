@@ -2,69 +2,150 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from sqlglot import exp
 
 from penstock.table.algebra.nodes import Aggregate, JoinKind, PlanNode, Project, Values
-from penstock.table.binder.conditions import conjunction, join_of
-from penstock.table.binder.decorrelation import NotDecorrelated, decorrelated
+from penstock.table.binder.conditions import conjunction, join_of, moved
+from penstock.table.binder.decorrelation import NotDecorrelated, decorrelated, is_equality
 from penstock.table.binder.expressions import ExpressionBinder
-from penstock.table.binder.queries import QueryBinder
+from penstock.table.binder.queries import QueryBinder, distinct
 from penstock.table.binder.scopes import OUTER, Scope
 from penstock.vocabulary.sql import scalar
 from penstock.vocabulary.sql.aggregates import result_type
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
-from penstock.vocabulary.sql.typed_expressions import AggregateCall, Call, FieldRef, Literal, TypedExpression, rewritten
+from penstock.vocabulary.sql.typed_expressions import (
+    AggregateCall,
+    Call,
+    FieldRef,
+    Literal,
+    TypedExpression,
+    fields_of,
+    rewritten,
+)
 
-__all__ = ["SubqueryBinder"]
+__all__ = ["OuterField", "SubqueryBinder", "has_query"]
+
+BOOLEAN = LogicalType(Kind.BOOLEAN, False)
+COUNTED = LogicalType(Kind.BIGINT, False)
+TRUE = Literal(True, BOOLEAN)
+OuterField = Callable[[int, LogicalType], TypedExpression]
+"""What a column of the query around is in its plan, by its number in FROM."""
+
+
+def has_query(node: exp.Expr) -> bool:
+    """Whether it is IN (SELECT ...) or EXISTS."""
+    return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None)
 
 
 class SubqueryBinder:
     """Binds the subqueries of a SELECT whose FROM has a scope."""
 
-    def __init__(self, queries: QueryBinder, scope: Scope) -> None:
+    def __init__(self, queries: QueryBinder, scope: Scope, outer_field: OuterField = FieldRef) -> None:
         self.queries = queries
         self.scope = scope
+        self.outer_field = outer_field
         self.problems = queries.session.problems
 
     # ---- IN and EXISTS ----
 
     def is_semi_join(self, condition: exp.Expr) -> bool:
         """Whether a condition is IN (SELECT ...), EXISTS, or one of them with NOT."""
-        inner = _without_not(condition)[0]
-        return isinstance(inner, exp.Exists) or (isinstance(inner, exp.In) and inner.args.get("query") is not None)
+        return has_query(_without_not(condition)[0])
 
-    def semi_join(self, plan: PlanNode, condition: exp.Expr, binder: ExpressionBinder) -> PlanNode:
+    def tested(self, condition: exp.Expr, binder: ExpressionBinder) -> list[TypedExpression]:
+        """The values left of IN."""
+        inner = _without_not(condition)[0]
+        if not isinstance(inner, exp.In):
+            return []
+        left = inner.this
+        return [binder.value(each) for each in (left.expressions if isinstance(left, exp.Tuple) else [left])]
+
+    def semi_join(
+        self, plan: PlanNode, condition: exp.Expr, tested: Sequence[TypedExpression], binder: ExpressionBinder
+    ) -> PlanNode:
         """The rows of the plan for which the condition holds."""
         inner, is_negated = _without_not(condition)
-        query = inner.this if isinstance(inner, exp.Exists) else inner.args["query"]
-        right, parts = self._bound(query)
+        right, parts = self._bound(_query_of(inner))
         width = len(plan.types)
-        joined_by = [_over_both(each, width) for each in parts]
-        if isinstance(inner, exp.In):
-            joined_by += self._in_conditions(inner, right, width, binder, is_negated)
+        joined_by = [self._over_both(each, width) for each in parts]
+        for equal in self._equalities(inner, tested, right, width, binder):
+            if is_negated and equal.type.nullable:
+                # NOT IN is not true if one of the values is NULL: then the row is no match to be left out by.
+                unknown = Call("IS NULL", (equal,), BOOLEAN)
+                equal = Call("OR", (equal, unknown), BOOLEAN.with_nullable(True))
+            joined_by.append(equal)
         kind = JoinKind.ANTI if is_negated else JoinKind.SEMI
         return join_of(plan, right, kind, conjunction(joined_by))
 
-    def _in_conditions(
-        self, node: exp.In, right: PlanNode, width: int, binder: ExpressionBinder, is_negated: bool
+    def _equalities(
+        self, node: exp.Expr, tested: Sequence[TypedExpression], right: PlanNode, width: int, binder: ExpressionBinder
     ) -> list[TypedExpression]:
-        left = node.this
-        values = left.expressions if isinstance(left, exp.Tuple) else [left]
-        bound = [binder.value(each) for each in values]
+        """The values left of IN against the first columns of the subquery, which are right of a plan."""
         shown = len(right.types)
-        if len(bound) > shown:
-            raise self.problems.at(node, f"IN compares {len(bound)} values with {shown} columns of the subquery")
-        result = []
-        for index, value in enumerate(bound):
-            other = FieldRef(width + index, right.types[index].as_plain_time())
-            equal = binder.call(node, "=", [value, other])
-            if is_negated and equal.type.nullable:
-                # NOT IN is not true if one of the values is NULL: then the row is no match to be left out by.
-                boolean = LogicalType(Kind.BOOLEAN, True)
-                unknown = Call("IS NULL", (equal,), LogicalType(Kind.BOOLEAN, False))
-                equal = Call("OR", (equal, unknown), boolean)
-            result.append(equal)
-        return result
+        if len(tested) > shown:
+            raise self.problems.at(node, f"IN compares {len(tested)} values with {shown} columns of the subquery")
+        others = [FieldRef(width + index, right.types[index].as_plain_time()) for index in range(len(tested))]
+        return [binder.call(node, "=", list(pair)) for pair in zip(tested, others, strict=True)]
+
+    # ---- IN and EXISTS as values ----
+
+    def truth(
+        self,
+        plan: PlanNode,
+        node: exp.Expr,
+        tested: Sequence[TypedExpression],
+        binder: ExpressionBinder,
+        is_unknown_false: bool,
+    ) -> tuple[PlanNode, TypedExpression]:
+        """The plan with what is needed to tell whether IN or EXISTS holds, and an expression that tells it.
+
+        As in Flink: a left join with the distinct values, and for IN a join with how many rows and values there are,
+        for without a match it is unknown where one of them is NULL. `is_unknown_false` makes that needless.
+        """
+        right, parts = self._bound(_query_of(node))
+        if any(not is_equality(each) for each in parts):
+            raise self.problems.at(
+                node, "IN and EXISTS inside of other conditions need equalities to compare with the query around"
+            )
+        used = sorted({field for each in parts for field in fields_of(each)})
+        nullable = [*tested, *right.fields[: len(tested)]]
+        counts: list[TypedExpression] = []
+        if tested and not is_unknown_false and any(each.type.nullable for each in nullable):
+            plan, counts = self._counted(plan, right, used, parts, len(tested))
+        columns = [*range(len(tested)), *[each for each in used if each >= len(tested)]]
+        values = Project(right, tuple([right.field(each) for each in columns]), tuple([f"$v{n}" for n in columns]))
+        if not columns:
+            values = Project(right, (TRUE,), ("$v",))
+        known = distinct(values)
+        flagged = Project(known, (*known.fields, TRUE), (*known.names, "$i"))
+        width = len(plan.types)
+        places = {column: index for index, column in enumerate(columns)}
+        joined_by = [self._over_both(moved(each, places), width) for each in parts]
+        joined_by += self._equalities(node, tested, flagged, width, binder) if tested else []
+        joined = join_of(plan, flagged, JoinKind.LEFT, conjunction(joined_by))
+        is_found = Call("IS NOT NULL", (joined.field(width + len(flagged.types) - 1),), BOOLEAN)
+        return joined, is_found if not counts else _three_valued(is_found, tested, counts)
+
+    def _counted(
+        self, plan: PlanNode, right: PlanNode, used: list[int], parts: list[TypedExpression], tested: int
+    ) -> tuple[PlanNode, list[TypedExpression]]:
+        """The plan beside the number of rows of a subquery, and of those whose values are not NULL."""
+        columns = [*used, *[each for each in range(tested) if each not in used]]
+        values = Project(right, tuple([right.field(each) for each in columns]), tuple([f"$v{n}" for n in columns]))
+        places = {column: index for index, column in enumerate(columns)}
+        calls = [AggregateCall("COUNT", (), COUNTED, ())]
+        for column in range(tested):
+            calls.append(AggregateCall("COUNT", (places[column],), COUNTED, (right.types[column],)))
+        names = tuple([f"$c{index}" for index in range(len(calls))])
+        counted = Aggregate(values, tuple(range(len(used))), tuple(calls), names)
+        width = len(plan.types)
+        joined_by = [self._over_both(moved(each, places), width) for each in parts]
+        joined = join_of(plan, counted, JoinKind.LEFT if parts else JoinKind.INNER, conjunction(joined_by))
+        found = [joined.field(width + len(used) + index) for index in range(len(calls))]
+        zero = Literal(0, COUNTED)
+        return joined, [scalar.call("COALESCE", (each, zero)) if parts else each for each in found]
 
     # ---- scalar subqueries ----
 
@@ -83,7 +164,7 @@ class SubqueryBinder:
                 )
             right = _single_value(right)
         width = len(plan.types)
-        joined = join_of(plan, right, JoinKind.LEFT, conjunction([_over_both(each, width) for each in parts]))
+        joined = join_of(plan, right, JoinKind.LEFT, conjunction([self._over_both(each, width) for each in parts]))
         value: TypedExpression = joined.field(width)
         if parts and _is_count(bound):
             zero = Literal(0, LogicalType(Kind.BIGINT, False))
@@ -98,13 +179,25 @@ class SubqueryBinder:
         shown = len(bound.types)
         right, parts = self._decorrelated(bound, subquery)
         width = len(plan.types)
-        joined = join_of(plan, right, kind, conjunction([_over_both(each, width) for each in parts]))
+        joined = join_of(plan, right, kind, conjunction([self._over_both(each, width) for each in parts]))
         kept = range(width + shown)
         if len(joined.types) == width + shown:
             return joined
         return Project(joined, tuple([joined.field(each) for each in kept]), joined.names[: width + shown])
 
     # ---- correlation ----
+
+    def _over_both(self, condition: TypedExpression, width: int) -> TypedExpression:
+        """A condition over inner fields and outer ones as one over left (outer) and right (inner) fields."""
+
+        def change(each: TypedExpression) -> TypedExpression | None:
+            if isinstance(each, FieldRef):
+                return FieldRef(each.index + width, each.type)
+            if isinstance(each, Call) and each.function == OUTER:
+                return self.outer_field(each.options[0], each.type.as_plain_time())
+            return None
+
+        return rewritten(condition, change)
 
     def _bound(self, query: exp.Expr) -> tuple[PlanNode, list[TypedExpression]]:
         inner = query.this if isinstance(query, exp.Subquery) else query
@@ -128,17 +221,25 @@ def _without_not(condition: exp.Expr) -> tuple[exp.Expr, bool]:
     return condition, is_negated
 
 
-def _over_both(condition: TypedExpression, width: int) -> TypedExpression:
-    """A condition over inner fields and outer ones as one over left (outer) and right (inner) fields."""
+def _query_of(node: exp.Expr) -> exp.Expr:
+    query: exp.Expr = node.this if isinstance(node, exp.Exists) else node.args["query"]
+    return query
 
-    def change(each: TypedExpression) -> TypedExpression | None:
-        if isinstance(each, FieldRef):
-            return FieldRef(each.index + width, each.type)
-        if isinstance(each, Call) and each.function == OUTER:
-            return FieldRef(each.options[0], each.type.as_plain_time())
-        return None
 
-    return rewritten(condition, change)
+def _three_valued(
+    is_found: TypedExpression, tested: Sequence[TypedExpression], counts: Sequence[TypedExpression]
+) -> TypedExpression:
+    """Whether a value is among others: unknown if it is NULL, or not found and one of the others is NULL."""
+    rows, *values = counts
+    missing = [Call("IS NULL", (each,), BOOLEAN) for each in tested if each.type.nullable]
+    missing += [Call("<", (each, rows), BOOLEAN) for each in values]
+    unknown: TypedExpression = missing[0]
+    for each in missing[1:]:
+        unknown = Call("OR", (unknown, each), BOOLEAN)
+    is_empty = Call("=", (rows, Literal(0, COUNTED)), BOOLEAN)
+    nothing, false = Literal(None, BOOLEAN.with_nullable(True)), Literal(False, BOOLEAN)
+    parts = (is_empty, false, is_found, TRUE, unknown, nothing, false)
+    return Call("CASE", parts, BOOLEAN.with_nullable(True))
 
 
 def _is_single_row(plan: PlanNode) -> bool:

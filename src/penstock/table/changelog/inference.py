@@ -23,6 +23,7 @@ from penstock.table.algebra.nodes import (
     PlanNode,
     Project,
     Rank,
+    Replicate,
     Scan,
     Union,
     Values,
@@ -115,6 +116,8 @@ class _Inference:
             return self._rank(node, wanted)
         if isinstance(node, Filter) and wanted is Updates.AFTER and not is_by_key(node):
             return None
+        if isinstance(node, Replicate) and wanted is Updates.AFTER:
+            return None  # how often the row was there before is known from the row before only
         if _passes_on(node):
             return self._with_inputs(node, [wanted] * len(node.inputs), wanted)
         return self._with_inputs(node, [Updates.BOTH] * len(node.inputs), wanted)
@@ -216,7 +219,7 @@ class _Inference:
 
 def _passes_on(node: PlanNode) -> bool:
     """Whether a node puts out the changes of its input as they come."""
-    kinds = (Filter, Project, WatermarkAssigner, Union, Correlate, Expand, WindowTable, DropUpdateBefore)
+    kinds = (Filter, Project, WatermarkAssigner, Union, Correlate, Expand, Replicate, WindowTable, DropUpdateBefore)
     return isinstance(node, kinds)
 
 

@@ -37,7 +37,20 @@ def translate_sink(translator: Translator, node: nodes.Sink) -> Any:
     columns = node.columns
     row_type = row_of(tuple([each.name for each in columns]), tuple([each.type.as_plain_time() for each in columns]))
     metadata = tuple([each.metadata_key for each in columns if each.metadata_key is not None])
-    return node.sink.consume(stream, row_type, key, ".".join(node.table.path), metadata)
+    known = set(translator.environment.graph.nodes)
+    consumed = node.sink.consume(stream, row_type, key, ".".join(node.table.path), metadata)
+    _keep_in_order(translator, stream, known)
+    return consumed
+
+
+def _keep_in_order(translator: Translator, stream: DataStream, known: set[int]) -> None:
+    """Let what a connector has appended run with the parallelism of its input: changes must stay in order."""
+    graph, parallelism = translator.environment.graph, translator.parallelism_after(stream.edges)
+    if parallelism is None:
+        return
+    for each in set(graph.nodes) - known:
+        if graph.nodes[each].parallelism is None and not graph.nodes[each].is_single:
+            graph.change(each, parallelism=parallelism)
 
 
 def _constrained(translator: Translator, node: nodes.Sink, stream: DataStream) -> DataStream:

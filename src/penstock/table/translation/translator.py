@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.datastream.stream import DataStream, add_operator
 from penstock.errors import SqlValidationError
-from penstock.graph.nodes import Edge, Exchange, Partitioning
+from penstock.graph.nodes import FORWARD, Edge, Exchange, Partitioning
 from penstock.runtime.operators import table as operators
 from penstock.runtime.operators.table.change_codes import FromChangelogOperator, ToChangelogOperator
 from penstock.runtime.operators.table.stamping import StampOperator
@@ -65,7 +65,18 @@ class Translator:
         text = node.describe()
         name = text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 3] + "..."
         uid = self.uids.uid(node, self.environment.graph, part)
-        return add_operator(self.environment, name, operator, edges, None, is_checked=False, uid=uid, description=text)
+        settings = {"uid": uid, "description": text, "parallelism": self.parallelism_after(edges)}
+        return add_operator(self.environment, name, operator, edges, None, is_checked=False, **settings)
+
+    def parallelism_after(self, edges: tuple[Edge, ...]) -> int | None:
+        """The parallelism of who reads edges where rows are: that of their senders, for changes must keep their order.
+
+        None is the default one. Where senders differ, as below UNION ALL, the least of them.
+        """
+        senders = [self.environment.graph.nodes[each.source_id] for each in edges if each.partitioning == FORWARD]
+        known = [1 if each.is_single else each.parallelism for each in senders]
+        given = [each for each in known if each is not None]
+        return min(given) if given and len(senders) == len(edges) else None
 
     def forward(self, node: PlanNode, operator: Any, source: PlanNode, part: str = "") -> DataStream:
         """An operator that reads its input where it is."""
@@ -185,6 +196,12 @@ def _expand(translator: Translator, node: nodes.Expand) -> DataStream:
             fields.append(Literal(None, field.type.with_nullable(True)) if is_out else field)
         lists.append((*fields, Literal(number, LogicalType(Kind.BIGINT, False))))
     operator = operators.ExpandOperator(projections=tuple(lists), zone=translator.settings.zone)
+    return translator.forward(node, operator, node.input)
+
+
+def _replicate(translator: Translator, node: nodes.Replicate) -> DataStream:
+    width = len(node.types)
+    operator = operators.ReplicateRowsOperator(count_field=width, fields=tuple(range(width)), types=node.types)
     return translator.forward(node, operator, node.input)
 
 
@@ -461,6 +478,7 @@ TRANSLATIONS: dict[type[PlanNode], Callable[[Translator, Any], DataStream]] = {
     nodes.Union: _union,
     nodes.Correlate: _unnest,
     nodes.Expand: _expand,
+    nodes.Replicate: _replicate,
     nodes.Aggregate: _aggregate,
     nodes.WindowAggregate: _window_aggregate,
     nodes.GroupWindowAggregate: _group_window,

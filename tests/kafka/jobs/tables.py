@@ -1,0 +1,135 @@
+"""SQL into upsert sinks as a program: `python -m tests.kafka.jobs.tables '{"folder": ..., ...}'`.
+
+Two queries whose groups come, change and go again, each into a topic of Kafka and a table of SQLite. Ways to die are in
+`tests.spark.jobs.deaths`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from penstock.common import RestartStrategies
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.table import StatementSet, StreamTableEnvironment
+from tests.kafka.reading import read_all
+from tests.spark.jobs import counters, deaths
+
+MODULE = "tests.kafka.jobs.tables"
+DATABASE = "tables.db"
+KEYS, ERA = 41, 7
+FAST = 1_000_000.0
+COUNTS = f"SELECT MOD(n * n, {KEYS}) AS k, COUNT(*) AS c FROM numbers GROUP BY MOD(n * n, {KEYS})"
+ERAS = f"SELECT MOD(n * n, {KEYS}) AS k, MAX(n / {ERA}) AS era FROM numbers GROUP BY MOD(n * n, {KEYS})"
+QUERIES = {
+    # A count of counts: every number moves its key from one group to the next.
+    "sizes": f"SELECT c, COUNT(*), SUM(k) FROM ({COUNTS}) GROUP BY c",
+    # A join of two tables that update, under an aggregate.
+    "eras": f"SELECT e.era, COUNT(*), SUM(s.c) FROM ({COUNTS}) AS s JOIN ({ERAS}) AS e ON s.k = e.k GROUP BY e.era",
+}
+Table = dict[int, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Order(counters.Order):
+    """How one process is to run the job; topics are named after the queries, with a prefix."""
+
+    servers: str = ""
+    prefix: str = ""
+
+    def arguments(self) -> list[str]:
+        """What to start the program with."""
+        return [sys.executable, "-m", MODULE, json.dumps(asdict(self))]
+
+
+def expected(count: int) -> dict[str, Table]:
+    """What the tables hold in the end, by plain Python."""
+    sizes = Counter(n * n % KEYS for n in range(count))
+    eras = {n * n % KEYS: n // ERA for n in range(count)}
+    by_size, by_era = defaultdict(list), defaultdict(list)
+    for key, size in sizes.items():
+        by_size[size].append(key)
+        by_era[eras[key]].append(size)
+    return {
+        "sizes": {size: (len(keys), sum(keys)) for size, keys in by_size.items()},
+        "eras": {era: (len(found), sum(found)) for era, found in by_era.items()},
+    }
+
+
+def in_topics(servers: str, prefix: str, *, waits: bool = True) -> dict[str, Table]:
+    """The tables as a reader of committed messages holds them."""
+    found: dict[str, Table] = {}
+    for name in QUERIES:
+        held = found[name] = {}
+        for message in read_all(servers, prefix + name, waits=waits):
+            key = json.loads(message.key or b"")["id"]
+            if message.value is None:
+                del held[key]  # one that was never there is an error
+            else:
+                row = json.loads(message.value)
+                held[key] = (row["members"], row["total"])
+    return found
+
+
+def in_database(folder: Path) -> dict[str, Table]:
+    """The tables in SQLite."""
+    with sqlite3.connect(folder / DATABASE) as database:
+        rows = {name: database.execute(f"SELECT id, members, total FROM {name}").fetchall() for name in QUERIES}
+    return {name: {id: (members, total) for id, members, total in found} for name, found in rows.items()}
+
+
+def create_database(folder: Path) -> None:
+    """Make the empty tables."""
+    with sqlite3.connect(folder / DATABASE) as database:
+        for name in QUERIES:
+            database.execute(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, members INTEGER, total INTEGER)")
+
+
+def build(order: Order) -> StatementSet:
+    """The program."""
+    environment = StreamExecutionEnvironment.get_execution_environment(counters.configuration_of(order))
+    environment.set_parallelism(2)
+    environment.get_checkpoint_config().set_checkpoint_storage_dir(order.path("checkpoint"))
+    environment.set_restart_strategy(RestartStrategies.fixed_delay_restart(3, 100))
+    tables = StreamTableEnvironment.create(environment)
+    tables.execute_sql(f"""
+        CREATE TABLE numbers (n BIGINT) WITH (
+            'connector' = 'datagen', 'rows-per-second' = '{int(order.records_per_second or FAST)}',
+            'fields.n.kind' = 'sequence', 'fields.n.start' = '0', 'fields.n.end' = '{order.count - 1}'
+        )
+    """)
+    columns = "id BIGINT, members BIGINT, total BIGINT, PRIMARY KEY (id) NOT ENFORCED"
+    statements = tables.create_statement_set()
+    for name, query in QUERIES.items():
+        tables.execute_sql(f"""
+            CREATE TABLE {name}_topic ({columns}) WITH (
+                'connector' = 'upsert-kafka', 'topic' = '{order.prefix}{name}', 'key.format' = 'json',
+                'value.format' = 'json', 'properties.bootstrap.servers' = '{order.servers}',
+                'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '{order.prefix}{name}'
+            )
+        """)
+        tables.execute_sql(f"""
+            CREATE TABLE {name}_table ({columns}) WITH (
+                'connector' = 'jdbc', 'url' = 'jdbc:sqlite:{order.path(DATABASE)}', 'table-name' = '{name}'
+            )
+        """)
+        statements.add_insert_sql(f"INSERT INTO {name}_topic {query}")
+        statements.add_insert_sql(f"INSERT INTO {name}_table {query}")
+    return statements
+
+
+def main() -> None:
+    """Run the job that the command line orders."""
+    order = Order(**json.loads(sys.argv[1]))
+    os.makedirs(order.path("notes"), exist_ok=True)
+    deaths.let_seals_die(*order.driver_death)
+    build(order).execute().wait()
+
+
+if __name__ == "__main__":
+    main()
