@@ -47,9 +47,9 @@ class Player:
         self.program = program
         self.rows_per_batch = rows_per_batch
         settings = {each["key"]: each["value"] for each in steps(program, "config")}
-        # A mini-batch is a block of a batch here, so a batch reads as many rows as Flink gathers.
-        is_batched = str(settings.get("table.exec.mini-batch.enabled")).lower() == "true"
-        self.mini_batch = int(settings.get("table.exec.mini-batch.size", 0)) if is_batched else 0
+        # A mini-batch ends with the batch at the latest, so batches must not be shorter than Flink's mini-batches.
+        if str(settings.get("table.exec.mini-batch.enabled")).lower() == "true":
+            self.rows_per_batch = 0
         self.engine = engine
         self.sources = steps(program, "source")
         self.sinks = steps(program, "sink")
@@ -136,9 +136,8 @@ class Player:
         if not phase.is_first:
             rows += [row(each) for each in step["rows_after"] or []]
         options = {"data-id": values.register(rows), "terminating": str(phase.is_bounded).lower()}
-        per_batch = self.mini_batch if self.mini_batch and self.rows_per_batch else self.rows_per_batch
-        if per_batch:
-            options["rows-per-batch"] = str(per_batch)
+        if self.rows_per_batch:
+            options["rows-per-batch"] = str(self.rows_per_batch)
         if step["watermarks"]:
             options["scan.watermark.emit.strategy"] = "on-event"
         return options

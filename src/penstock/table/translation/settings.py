@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 from penstock.errors import ConfigurationError
 from penstock.graph.setting_values import duration_ms
+from penstock.runtime.operators.table.bundles import MINI_BATCH_SIZE
 
 __all__ = ["TableSettings"]
+
+PHASES = "table.optimizer.agg-phase-strategy"
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,8 @@ class TableSettings:
 
     state_ttl_ms: int = 0
     is_mini_batch: bool = False
+    mini_batch_size: int = MINI_BATCH_SIZE
+    is_two_phase: bool = True
     zone: str = "UTC"
     drops_null: bool = False
     length_enforcer: str = "IGNORE"
@@ -33,6 +38,8 @@ class TableSettings:
         return TableSettings(
             state_ttl_ms=_millis(settings, "table.exec.state.ttl"),
             is_mini_batch=_flag(settings, "table.exec.mini-batch.enabled"),
+            mini_batch_size=_size(settings, "table.exec.mini-batch.size"),
+            is_two_phase=_word(settings, PHASES, "AUTO", ("AUTO", "ONE_PHASE", "TWO_PHASE")) != "ONE_PHASE",
             zone="UTC" if zone in ("default", "") else zone,
             drops_null=_word(settings, "table.exec.sink.not-null-enforcer", "ERROR", ("ERROR", "DROP")) == "DROP",
             length_enforcer=_word(
@@ -46,6 +53,16 @@ class TableSettings:
 
 def _flag(settings: Mapping[str, str], key: str) -> bool:
     return str(settings.get(key, "false")).lower() == "true"
+
+
+def _size(settings: Mapping[str, str], key: str) -> int:
+    """A number of rows; without one, as many as a batch usually has in a block."""
+    value = str(settings.get(key, -1))
+    try:
+        size = int(value)
+    except ValueError:
+        raise ConfigurationError(f"{key} must be a number of rows, not {value!r}.") from None
+    return size if size > 0 else MINI_BATCH_SIZE
 
 
 def _millis(settings: Mapping[str, str], key: str) -> int:

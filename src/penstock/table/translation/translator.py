@@ -208,6 +208,10 @@ def _replicate(translator: Translator, node: nodes.Replicate) -> DataStream:
 # ---- aggregates ----
 
 
+ONE_PHASE = ("FIRST_VALUE", "LAST_VALUE", "SINGLE_VALUE")
+"""Aggregates that Flink cannot merge, so that it has no phase before the exchange."""
+
+
 def _aggregate(translator: Translator, node: nodes.Aggregate) -> DataStream:
     operator = operators.GroupAggregateOperator(
         key_fields=node.keys,
@@ -216,6 +220,8 @@ def _aggregate(translator: Translator, node: nodes.Aggregate) -> DataStream:
         needs_retraction=translator.has_changes(node.input),
         generate_update_before=translator.mode(node).has_update_before,
         mini_batch=translator.settings.is_mini_batch,
+        mini_batch_size=translator.settings.mini_batch_size,
+        is_two_phase=translator.settings.is_two_phase and not any(each.function in ONE_PHASE for each in node.calls),
         state_ttl_ms=translator.settings.state_ttl_ms,
     )
     return translator.keyed(node, operator, node.input, node.keys)
@@ -416,6 +422,7 @@ def _deduplicate(translator: Translator, node: nodes.Deduplicate) -> DataStream:
         time_field=node.time if node.is_event_time else None,
         generate_update_before=mode.has_update_before,
         mini_batch=translator.settings.is_mini_batch,
+        mini_batch_size=translator.settings.mini_batch_size,
         state_ttl_ms=translator.settings.state_ttl_ms,
     )
     return translator.keyed(node, operator, node.input, node.keys)
@@ -451,6 +458,7 @@ def _normalize(translator: Translator, node: nodes.Normalize) -> DataStream:
         generate_update_before=translator.mode(node).has_update_before,
         condition=node.condition,
         mini_batch=translator.settings.is_mini_batch,
+        mini_batch_size=translator.settings.mini_batch_size,
         state_ttl_ms=translator.settings.state_ttl_ms,
         zone=translator.settings.zone,
     )

@@ -7,16 +7,16 @@ from typing import Any
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.layouts import Layout
-from penstock.runtime.operators.table.operator import KeyedTableOperator, Row, type_texts
+from penstock.runtime.operators.table.bundles import MINI_BATCH_SIZE, BundlingOperator
+from penstock.runtime.operators.table.operator import Row, type_texts
 from penstock.runtime.operators.table.sessions import LATE_RECORDS
-from penstock.runtime.rows import Timestamps
 from penstock.state.timers import EVENT, Timer
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.row_kinds import INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from penstock.vocabulary.sql.state_types import row_state_type
 
 
-class DeduplicateOperator(KeyedTableOperator):
+class DeduplicateOperator(BundlingOperator):
     """Keeps one row of each key, the input (inserts only) being keyed by the PARTITION BY fields.
 
     `time_field` is the row time that rows are ordered by; None: processing time, the order of arrival.
@@ -35,6 +35,7 @@ class DeduplicateOperator(KeyedTableOperator):
         generate_update_before: bool = True,
         generate_insert: bool = True,
         mini_batch: bool = False,
+        mini_batch_size: int = MINI_BATCH_SIZE,
         state_ttl_ms: int = 0,
     ) -> None:
         self.types = types
@@ -43,6 +44,7 @@ class DeduplicateOperator(KeyedTableOperator):
         self.generate_update_before = generate_update_before
         self.generate_insert = generate_insert
         self.mini_batch = mini_batch
+        self.mini_batch_size = mini_batch_size
         self.state_ttl_ms = state_ttl_ms
 
     def layout(self) -> Layout:
@@ -60,9 +62,8 @@ class DeduplicateOperator(KeyedTableOperator):
         self._is_done = self.value_state("_is_done", Types.BOOLEAN())
         self._late = self.context.metrics.counter(LATE_RECORDS)
 
-    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+    def process_bundle(self, values: list[Any], keys: list[Any]) -> None:
         """Compare each row with the one that is kept."""
-        assert keys is not None
         if self.mini_batch and self.time_field is None:
             values, keys = self._last_of_each(values, keys) if self.keep_last else (values, keys)
         take = self._take_last

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.aggregate_code import bind_views, indented, with_row_count
+from penstock.runtime.operators.table.bundles import MINI_BATCH_SIZE
 from penstock.runtime.operators.table.operator import (
     KeyedTableOperator,
     Row,
@@ -20,6 +21,7 @@ from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
 
 _STATE = "_accumulators"
+Groups = dict[Any, tuple[Any, list[Row]]]
 
 
 class GroupAggregateOperator(KeyedTableOperator):
@@ -29,7 +31,8 @@ class GroupAggregateOperator(KeyedTableOperator):
     `generate_update_before`) and +U when a result has changed, -D when the last row of the key is retracted. Without
     `aggregates` it is SELECT DISTINCT. `needs_retraction`: the input has other rows than +I. `mini_batch` emits once
     for each key of a group of rows instead of once for each row: the groups end with `mini_batch_size` rows, at a
-    watermark and at the end of a batch.
+    watermark and at the end of a batch. `is_two_phase` counts as Flink does where it aggregates before the exchange
+    already: the keys of every `mini_batch_size` rows, instead of rows.
     """
 
     kind = "group aggregate"
@@ -43,7 +46,8 @@ class GroupAggregateOperator(KeyedTableOperator):
         needs_retraction: bool,
         generate_update_before: bool,
         mini_batch: bool = False,
-        mini_batch_size: int = 10_000,
+        mini_batch_size: int = MINI_BATCH_SIZE,
+        is_two_phase: bool = False,
         state_ttl_ms: int = 0,
     ) -> None:
         self.key_fields = key_fields
@@ -53,6 +57,7 @@ class GroupAggregateOperator(KeyedTableOperator):
         self.generate_update_before = generate_update_before
         self.mini_batch = mini_batch
         self.mini_batch_size = mini_batch_size
+        self.is_two_phase = is_two_phase
         self.state_ttl_ms = state_ttl_ms
 
     def layout(self) -> Layout:
@@ -67,8 +72,10 @@ class GroupAggregateOperator(KeyedTableOperator):
     def open(self) -> None:
         """Get the state and make the loop over rows."""
         code = with_row_count(self.aggregates, self.input_types, retracts=self.needs_retraction)
-        self._groups: dict[Any, tuple[Any, list[Row]]] = {}
+        self._groups: Groups = {}
         self._waiting = 0
+        self._local: Groups = {}
+        self._local_rows = 0
         self._state = self.value_state(_STATE, code.state_type())
         views = bind_views(self, code)
         code.scope.update(held=self._state.held, hold=self._state.hold, views=views)
@@ -89,16 +96,37 @@ class GroupAggregateOperator(KeyedTableOperator):
         self.output.emit(results, None)
 
     def _gather(self, values: list[Any], keys: list[Any]) -> None:
-        groups = self._groups
-        for key, row in zip(keys, values, strict=True):
-            hashable = key if type(key) in PLAIN_TYPES else hashable_of(key)
-            group = groups.get(hashable)
+        if not self.is_two_phase:
+            _add_to(self._groups, values, keys)
+            self._waiting += len(values)
+            if self._waiting >= self.mini_batch_size:
+                self._process_groups()
+            return
+        start = 0
+        while start < len(values):
+            stop = start + self.mini_batch_size - self._local_rows
+            _add_to(self._local, values[start:stop], keys[start:stop])
+            self._local_rows += len(values[start:stop])
+            start = stop
+            if self._local_rows == self.mini_batch_size:
+                self._process_local()
+
+    def _process_local(self) -> None:
+        """Pass on the rows that the first phase would have aggregated, one key after another."""
+        local, self._local, self._local_rows = self._local, {}, 0
+        for hashable, (key, rows) in local.items():
+            group = self._groups.get(hashable)
             if group is None:
-                groups[hashable] = key, [row]
+                self._groups[hashable] = key, rows
             else:
-                group[1].append(row)
-        self._waiting += len(values)
-        if self._waiting >= self.mini_batch_size:
+                group[1].extend(rows)
+            self._waiting += 1
+            if self._waiting >= self.mini_batch_size:
+                self._process_groups()
+
+    def _process_gathered(self) -> None:
+        if self.mini_batch:
+            self._process_local()
             self._process_groups()
 
     def _process_groups(self) -> None:
@@ -116,20 +144,32 @@ class GroupAggregateOperator(KeyedTableOperator):
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
         """Nothing is left of a batch that failed."""
         self._groups, self._waiting = {}, 0
+        self._local, self._local_rows = {}, 0
 
     def on_watermark(self, watermark: int) -> None:
         """Emit what was gathered before the watermark."""
-        self._process_groups()
+        self._process_gathered()
         super().on_watermark(watermark)
 
     def on_end(self) -> None:
         """Emit what was gathered before the end."""
-        self._process_groups()
+        self._process_gathered()
         super().on_end()
 
     def end_batch(self, now_ms: int, end_of_input: bool) -> None:
         """Emit what was gathered: state and output belong to the batch."""
-        self._process_groups()
+        self._process_gathered()
+
+
+def _add_to(groups: Groups, values: list[Any], keys: list[Any]) -> None:
+    """Put rows with those of the same key."""
+    for key, row in zip(keys, values, strict=True):
+        hashable = key if type(key) in PLAIN_TYPES else hashable_of(key)
+        group = groups.get(hashable)
+        if group is None:
+            groups[hashable] = key, [row]
+        else:
+            group[1].append(row)
 
 
 class _Loop:

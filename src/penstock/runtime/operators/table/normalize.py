@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.runtime.layouts import Layout
+from penstock.runtime.operators.table.bundles import MINI_BATCH_SIZE, BundlingOperator
 from penstock.runtime.operators.table.expressions import row_function
-from penstock.runtime.operators.table.operator import KeyedTableOperator, Row, type_texts
-from penstock.runtime.rows import Timestamps
+from penstock.runtime.operators.table.operator import Row, type_texts
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.row_kinds import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from penstock.vocabulary.sql.state_types import row_state_type
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
 
 
-class ChangelogNormalizeOperator(KeyedTableOperator):
+class ChangelogNormalizeOperator(BundlingOperator):
     """Keeps the last row of each key, the input being keyed by the unique key.
 
     The first row of a key becomes +I, another one -U (if `generate_update_before`) and +U, a delete -D with the row as
@@ -30,6 +30,7 @@ class ChangelogNormalizeOperator(KeyedTableOperator):
         generate_update_before: bool,
         condition: TypedExpression | None = None,
         mini_batch: bool = False,
+        mini_batch_size: int = MINI_BATCH_SIZE,
         state_ttl_ms: int = 0,
         zone: str = "UTC",
     ) -> None:
@@ -37,6 +38,7 @@ class ChangelogNormalizeOperator(KeyedTableOperator):
         self.generate_update_before = generate_update_before
         self.condition = condition
         self.mini_batch = mini_batch
+        self.mini_batch_size = mini_batch_size
         self.state_ttl_ms = state_ttl_ms
         self.zone = zone
 
@@ -52,12 +54,11 @@ class ChangelogNormalizeOperator(KeyedTableOperator):
             # As in Flink, CURRENT_WATERMARK is NULL in a condition that was pushed here.
             self._meets = row_function(self, self.condition, self.zone, knows_watermark=False)
 
-    def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
+    def process_bundle(self, values: list[Any], keys: list[Any]) -> None:
         """Compare each row with the last one of its key."""
-        assert keys is not None
         results: list[Row] = []
         if self.mini_batch:
-            # Only the last row of a key in a block counts; it takes the place of the first.
+            # Only the last row of a key in a bundle counts; it takes the place of the first.
             latest = dict(zip(map(self._hashable, keys), zip(values, keys, strict=True), strict=True))
             values, keys = [row for row, _ in latest.values()], [key for _, key in latest.values()]
         consumed = iter(values)
