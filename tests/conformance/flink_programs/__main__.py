@@ -12,11 +12,24 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from penstock.errors import PenstockError
-from tests.conformance.flink_programs.families import FIRST_HALF, family, outside
+from tests.conformance.flink_programs.families import FIRST_HALF, family, outside, steps
 from tests.conformance.flink_programs.playing import Mismatch, Player
 
 
-def played(program: dict[str, Any], engine: str, is_verbose: bool, rows_per_batch: int) -> str | None:
+def played(program: dict[str, Any], engine: str, is_verbose: bool, rows_per_batch: int | None) -> str | None:
+    """Why the program failed; None if it passed.
+
+    Flink leaves open how the rows of several sources mix, and what comes out between depends on it. Unless one way is
+    asked for, sources take turns, and where that gives something else each gives all its rows at once.
+    """
+    problem = played_once(program, engine, is_verbose, 1 if rows_per_batch is None else rows_per_batch)
+    is_open = rows_per_batch is None and len(steps(program, "source")) > 1
+    if is_open and problem is not None and problem.startswith("result"):
+        return None if played_once(program, engine, is_verbose, 0) is None else problem
+    return problem
+
+
+def played_once(program: dict[str, Any], engine: str, is_verbose: bool, rows_per_batch: int) -> str | None:
     """Why the program failed; None if it passed."""
     try:
         Player(program, engine, rows_per_batch).play()
@@ -46,7 +59,7 @@ def main() -> int:
     parser.add_argument("--engine", choices=("in-process", "spark"), default="in-process")
     parser.add_argument("--only", default="", help="a regular expression on the names of programs")
     parser.add_argument("--family", default="", help="only this family")
-    parser.add_argument("--rows-per-batch", type=int, default=1, help="how many rows a source gives in a batch; 0: all")
+    parser.add_argument("--rows-per-batch", type=int, help="how many rows a source gives in a batch; 0: all")
     parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks")
     arguments = parser.parse_args()
     with open(arguments.programs, encoding="utf-8") as file:

@@ -66,7 +66,7 @@ def table_rows(bench: Any) -> DataStream:
     rows = rows_of(bench)
     array = Literal((1, 2), LogicalType(Kind.ARRAY, parts=(BIGINT,)))
     operators: list[Any] = [
-        table.ConstraintEnforcerOperator(names=("n", "name", "t"), not_null=(0,)),
+        table.ConstraintEnforcerOperator(names=("n", "name", "t"), types=TYPES),
         table.DropUpdateBeforeOperator(),
         table.ExpandOperator(projections=(FIELDS, FIELDS)),
         table.UnnestOperator(collection=array),

@@ -216,7 +216,8 @@ def all_cases(tmp_path: Path, without_broker: None) -> None:
             client.cancel().result()
 
 
-BASES = {"StreamOperator", "TimedOperator", "TimingOperator", "RollingOperator", "TableOperator", "KeyedTableOperator"}
+BASES = {"StreamOperator", "TimedOperator", "TimingOperator", "RollingOperator"}
+BASES |= {"TableOperator", "KeyedTableOperator", "BundlingOperator"}
 
 
 @pytest.mark.usefixtures("all_cases")

@@ -25,10 +25,12 @@ class TableSettings:
     zone: str = "UTC"
     drops_null: bool = False
     length_enforcer: str = "IGNORE"
+    nested_enforcer: str = "IGNORE"
     upsert_materialize: str = "AUTO"
     idle_timeout_ms: int | None = None
     has_duplicate_events: bool = False
-    sink_parallelism: int | None = None
+    sorts_at_end: bool = False
+    """Whether ORDER BY of an input that ends may be by any field, all rows coming out at the end."""
 
     @staticmethod
     def of(settings: Mapping[str, str]) -> TableSettings:
@@ -45,8 +47,15 @@ class TableSettings:
             length_enforcer=_word(
                 settings, "table.exec.sink.type-length-enforcer", "IGNORE", ("IGNORE", "TRIM_PAD", "ERROR")
             ),
+            nested_enforcer=_word(
+                settings,
+                "table.exec.sink.nested-constraint-enforcer",
+                "IGNORE",
+                ("IGNORE", "ROWS", "ROWS_AND_COLLECTIONS"),
+            ),
             upsert_materialize=_word(settings, "table.exec.sink.upsert-materialize", "AUTO", ("AUTO", "NONE", "FORCE")),
             idle_timeout_ms=idle or None,
+            sorts_at_end=_flag(settings, "__table.exec.sort.non-temporal.enabled__"),
             has_duplicate_events=_flag(settings, "table.exec.source.cdc-events-duplicate"),
         )
 

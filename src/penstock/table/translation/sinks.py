@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from penstock.datastream.stream import DataStream
+from penstock.errors import SqlValidationError
 from penstock.runtime.operators import table as operators
+from penstock.runtime.operators.table.constraints import COLLECTIONS, SIZED
 from penstock.table.algebra import nodes
 from penstock.table.metadata.keys import smallest, upsert_keys
+from penstock.table.translation.settings import TableSettings
 from penstock.table.translation.translator import Translator
-from penstock.vocabulary.sql.logical_types import MAX_LENGTH, Kind, row_of
+from penstock.vocabulary.sql.logical_types import MAX_LENGTH, LogicalType, row_of
 
 __all__ = ["translate_sink"]
-
-SIZED = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
-PADDED = (Kind.CHAR, Kind.BINARY)
 
 
 def translate_sink(translator: Translator, node: nodes.Sink) -> Any:
@@ -54,22 +55,39 @@ def _keep_in_order(translator: Translator, stream: DataStream, known: set[int]) 
 
 
 def _constrained(translator: Translator, node: nodes.Sink, stream: DataStream) -> DataStream:
-    columns = node.columns
     settings = translator.settings
-    not_null = tuple([index for index, each in enumerate(columns) if not each.type.nullable])
-    lengths: tuple[tuple[int, int, bool], ...] = ()
-    if settings.length_enforcer != "IGNORE":
-        sized = [(index, each.type) for index, each in enumerate(columns) if each.type.kind in SIZED]
-        lengths = tuple(
-            [(index, each.precision, each.kind in PADDED) for index, each in sized if each.precision < MAX_LENGTH]
-        )
-    if not lengths and not any(node.input.types[each].nullable for each in not_null):
+    types = tuple([each.type.as_plain_time() for each in node.columns])
+    if settings.nested_enforcer == "ROWS_AND_COLLECTIONS" and settings.length_enforcer == "TRIM_PAD":
+        if any(_is_sized_in_collection(each, False) for each in types):
+            raise SqlValidationError(
+                "'table.exec.sink.type-length-enforcer' = 'TRIM_PAD' cannot cut and pad values nested in collections; set "
+                "'table.exec.sink.nested-constraint-enforcer' to 'ROWS', or use 'ERROR'."
+            )
+    if not _is_needed(settings, types, node.input.types):
         return stream
     operator = operators.ConstraintEnforcerOperator(
-        names=tuple([each.name for each in columns]),
-        not_null=not_null,
+        names=tuple([each.name for each in node.columns]),
+        types=types,
         drops_null=settings.drops_null,
-        lengths=lengths,
-        cuts=settings.length_enforcer == "TRIM_PAD",
+        lengths=settings.length_enforcer,
+        nested=settings.nested_enforcer,
     )
     return translator.then(node, operator, stream.edges, "constraints")
+
+
+def _is_needed(settings: TableSettings, types: Sequence[LogicalType], given: Sequence[LogicalType]) -> bool:
+    if any(not to.nullable and each.nullable for to, each in zip(types, given, strict=True)):
+        return True
+    if settings.nested_enforcer != "IGNORE" and any(each.parts for each in types):
+        return True
+    return settings.length_enforcer != "IGNORE" and any(map(_is_sized, types))
+
+
+def _is_sized(declared: LogicalType) -> bool:
+    return declared.kind in SIZED and declared.precision < MAX_LENGTH
+
+
+def _is_sized_in_collection(declared: LogicalType, is_inside: bool) -> bool:
+    if is_inside and _is_sized(declared):
+        return True
+    return any(_is_sized_in_collection(each, is_inside or declared.kind in COLLECTIONS) for each in declared.parts)

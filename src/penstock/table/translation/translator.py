@@ -394,6 +394,9 @@ def _sort(translator: Translator, node: nodes.Sort) -> DataStream:
     first = node.order[0]
     attribute = node.input.types[first.index].time_attribute
     if attribute is None or first.descending:
+        if translator.settings.sorts_at_end:
+            at_end = operators.BoundedSortOperator(types=node.input.types, sort_fields=node.order)
+            return translator.keyed(node, at_end, node.input, ())
         raise SqlValidationError(
             f"ORDER BY {node.input.names[first.index]} cannot be done on a stream that never ends: order by a time "
             f"attribute ascending first, or add a LIMIT."

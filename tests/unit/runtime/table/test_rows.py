@@ -21,6 +21,7 @@ from penstock.runtime.operators.table import (
     UnnestOperator,
     WatermarkAssignerOperator,
 )
+from penstock.table.sql import parse_type
 from penstock.testing import OperatorHarness
 from penstock.testing.two_input_harness import KeyedTwoInputHarness
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
@@ -76,20 +77,38 @@ def test_unnest() -> None:
     assert [row[2:] for row in played(UnnestOperator(collection=multiset), [(0, {"k": 2})])] == [("k",), ("k",)]
 
 
-def test_constraints() -> None:
-    names = ("a", "b")
-    dropping = ConstraintEnforcerOperator(names=names, not_null=(1,), drops_null=True)
-    assert played(dropping, [(0, "a", None), (0, "a", "b")]) == [(0, "a", "b")]
+def constraints(*types: str, **settings: Any) -> ConstraintEnforcerOperator:
+    names = tuple("abc"[: len(types)])
+    return ConstraintEnforcerOperator(names=names, types=tuple(map(parse_type, types)), **settings)
+
+
+def test_a_null_where_none_is_allowed_fails_or_drops_the_row() -> None:
+    rows = [(0, "a", None), (0, "a", "b")]
+    assert played(constraints("STRING", "STRING NOT NULL", drops_null=True), rows) == rows[1:]
     with pytest.raises(OperatorFailure, match="Column 'b' is NOT NULL"):
-        played(ConstraintEnforcerOperator(names=names, not_null=(1,)), [(0, "a", None)])
-    cutting = ConstraintEnforcerOperator(names=names, lengths=((0, 2, False), (1, 2, True)))
-    assert played(cutting, [(0, "abc", b"a"), (0, "a", b"abc"), (0, None, None)]) == [
-        (0, "ab", b"a\x00"),
-        (0, "a", b"ab"),
-        (0, None, None),
-    ]
-    with pytest.raises(OperatorFailure, match="Column 'a' has the length 3"):
-        played(ConstraintEnforcerOperator(names=names, lengths=((0, 2, False),), cuts=False), [(0, "abc", "")])
+        played(constraints("STRING", "STRING NOT NULL"), rows)
+
+
+def test_lengths_are_made_to_fit_or_fail() -> None:
+    rows = [(0, "abc", b"a"), (0, "a", b"abc"), (0, None, None)]
+    cut = [(0, "ab", b"a\x00"), (0, "a", b"ab"), (0, None, None)]
+    assert played(constraints("VARCHAR(2)", "BINARY(2)", lengths="TRIM_PAD"), rows) == cut
+    assert played(constraints("VARCHAR(2)", "BINARY(2)"), rows) == rows
+    with pytest.raises(OperatorFailure, match=r"Column 'a' is VARCHAR\(2\), however, a string of length 3"):
+        played(constraints("VARCHAR(2)", lengths="ERROR"), [(0, "abc")])
+
+
+def test_constraints_of_nested_values() -> None:
+    row, array = "ROW<x INT NOT NULL, y CHAR(2)>", "ARRAY<ROW<z INT NOT NULL>>"
+    rows = [(0, (1, "abc"), None), (0, (None, "ab"), None), (0, None, [(None,)]), (0, None, [None, (2,)])]
+    assert played(constraints(row, array, drops_null=True), rows) == rows
+    assert played(constraints(row, array, drops_null=True, nested="ROWS"), rows) == [rows[0], *rows[2:]]
+    assert played(constraints(row, array, drops_null=True, nested="ROWS_AND_COLLECTIONS"), rows) == [rows[0], rows[3]]
+    assert played(constraints(row, lengths="TRIM_PAD", nested="ROWS"), [(0, (1, "abc"))]) == [(0, (1, "ab"))]
+    with pytest.raises(OperatorFailure, match="Column 'a.x' is NOT NULL"):
+        played(constraints(row, nested="ROWS"), [(0, (None, "ab"))])
+    with pytest.raises(OperatorFailure, match=r"Column 'a\[value\]' is CHAR\(2\), however, a string of length 1"):
+        played(constraints("MAP<INT, CHAR(2)>", lengths="ERROR", nested="ROWS_AND_COLLECTIONS"), [(0, {1: "a"})])
 
 
 def test_rows_before_an_update_are_dropped() -> None:
