@@ -190,7 +190,8 @@ def _array(declared: LogicalType) -> Convert:
 
 def _map(declared: LogicalType) -> Convert:
     key, of = to_internal(declared.parts[0]), to_internal(declared.parts[1])
-    return lambda value: {key(each): of(held) for each, held in value.items()}
+    # Files of columns give pairs.
+    return lambda value: {key(each): of(held) for each, held in (value.items() if hasattr(value, "items") else value)}
 
 
 def _multiset(declared: LogicalType) -> Convert:

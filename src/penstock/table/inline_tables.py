@@ -9,6 +9,7 @@ from penstock.connectors.generated.held_rows import RowSource
 from penstock.datastream.stream import DataStream
 from penstock.table.connectors.contract import INSERTS, TableSource
 from penstock.table.element_functions import ToRow
+from penstock.table.order_of_changes import kept_in_order
 from penstock.vocabulary.functions import ProcessFunction
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 
@@ -59,9 +60,12 @@ class GivenStream(TableSource):
         width = len(row_type.names) - len(metadata)
         physical = row_of(row_type.names[:width], row_type.parts[:width])
         convert = ToRow(physical, self.changelog_kinds == INSERTS)
+        graph = environment.graph
+        known = set(graph.nodes)
         made: DataStream[tuple[Any, ...]] = (
             self.given.process(_Stamped(convert, len(metadata))) if metadata else self.given.map(convert)
         )
+        kept_in_order(made, graph, self.given, set(graph.nodes) - known)
         return made
 
 

@@ -22,6 +22,7 @@ from penstock.table.binder.session import PlanningContext, Session
 from penstock.table.binder.tables import resolve_table as resolve_catalog_table
 from penstock.table.catalog.entries import CatalogTable
 from penstock.table.changelog.inference import InferredPlan, infer_changelog
+from penstock.table.changelog.modes import Updates
 from penstock.table.changelog.sinks import infer_for_sink
 from penstock.table.explanation import plan_text
 from penstock.table.metadata.keys import Keys, upsert_keys
@@ -61,10 +62,29 @@ class PlannedTable:
         """Sets of columns by which its changelog updates."""
         return upsert_keys(self.inferred.root)
 
+    def by_key(self, key: tuple[int, ...]) -> PlannedTable:
+        """The same query, whose updates have no row before them; `key` is what they are known by."""
+        inferred = infer_changelog(optimized(self.plan), (Updates.AFTER,))
+        if not inferred.modes[inferred.root].is_append and frozenset(key) not in upsert_keys(inferred.root):
+            found = [", ".join(self.row_type.names[at] for at in sorted(each)) for each in upsert_keys(inferred.root)]
+            raise SqlValidationError(
+                f"Changes by ({', '.join(self.row_type.names[at] for at in key)}) are asked for, but the rows of the query "
+                f"are updated by {' or by '.join(f'({each})' for each in found) or 'no key'}."
+            )
+        return _Known(self.plan, self.context, inferred)
+
     def translate(self, environment: Any) -> Any:
         """The stream of its rows, `(kind, *fields)`, in the graph of an environment."""
         settings = TableSettings.of(self.context.settings)
         return Translator(self.inferred, environment, settings).stream(self.inferred.root)
+
+
+class _Known(PlannedTable):
+    """A query whose changelog has been inferred already."""
+
+    def __init__(self, plan: PlanNode, context: PlanningContext, inferred: InferredPlan) -> None:
+        super().__init__(plan, context)
+        self.__dict__["inferred"] = inferred
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ class StatementSet:
 
     def add_insert(self, target_path_or_descriptor: str, table: Table, overwrite: bool = False) -> StatementSet:
         """Add writing a table's rows to the table of a path."""
-        self._planned.append(self._environment.planned_table_insert(target_path_or_descriptor, table))
+        self._planned.append(self._environment.planned_table_insert(target_path_or_descriptor, table, overwrite))
         return self
 
     def explain(self, *extra_details: ExplainDetail) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.common.types import Row
+from penstock.common.typeinfo import TypeInformation
+from penstock.common.types import Row, RowKind
 from penstock.datastream.stream import DataStream, add_operator
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.errors import SqlError
@@ -16,11 +17,13 @@ from penstock.table.connectors.contract import INSERTS
 from penstock.table.element_functions import ToElement
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.inline_tables import GivenStream
+from penstock.table.order_of_changes import kept_in_order
 from penstock.table.table import Table
 from penstock.table.table_descriptor import Schema
 from penstock.table.table_environment import TableEnvironment
 from penstock.table.type_infos import table_type
 from penstock.vocabulary.sql.logical_types import Kind, TimeAttribute
+from penstock.vocabulary.sql.row_kinds import UPDATE_BEFORE
 
 __all__ = ["StreamTableEnvironment"]
 
@@ -83,21 +86,79 @@ class StreamTableEnvironment(TableEnvironment):
     def to_changelog_stream(
         self, table: Table, target_schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
     ) -> DataStream[Row]:
-        """The changes of a table as a stream of Rows, whose kinds say what they do."""
-        if changelog_mode is not None and not table.planned.changelog_kinds <= changelog_mode.kinds:
-            raise SqlError("to_changelog_stream: the table makes changes of kinds that the changelog mode leaves out.")
-        return self._to_stream(table)
+        """The changes of a table as a stream of Rows, whose kinds say what they do.
 
-    def _to_stream(self, table: Table) -> DataStream[Row]:
-        rows = self.translate(table.planned)
+        `target_schema` has the types that columns are cast to, and the primary key of changes by key, which
+        `ChangelogMode.upsert()` asks for: those have no rows before an update.
+        """
+        if target_schema is not None:
+            table = self._cast(table, target_schema)
+        if changelog_mode is None:
+            return self._to_stream(table)
+        has_before = UPDATE_BEFORE in changelog_mode.kinds
+        planned = table.planned if has_before else table.planned.by_key(_key_places(table, target_schema))
+        if not planned.changelog_kinds <= changelog_mode.kinds:
+            raise SqlError("to_changelog_stream: the table makes changes of kinds that the changelog mode leaves out.")
+        return self._to_stream(table, planned)
+
+    def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream[Row]:
+        """The rows of a table that only adds rows; the older name of `to_data_stream`."""
+        return self.to_data_stream(table)
+
+    def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream[tuple[bool, Row]]:
+        """The changes of a table as pairs: whether a row is added or taken back, and the row."""
+        changes, graph = self.to_changelog_stream(table), self.stream_environment.graph
+        known = set(graph.nodes)
+        pairs: DataStream[tuple[bool, Row]] = changes.map(_told_as_pair)
+        kept_in_order(pairs, graph, changes, set(graph.nodes) - known)
+        return pairs
+
+    def _cast(self, table: Table, schema: Schema) -> Table:
+        wanted = schema.declared.physical
+        if not wanted:
+            return table
+        names = table.planned.row_type.names
+        missing = [each.name for each in wanted if each.name not in names]
+        if missing or len(wanted) != len(names):
+            raise SqlError(
+                f"to_changelog_stream: the table has the columns {', '.join(names)}, and the schema has "
+                f"{', '.join(each.name for each in wanted)}."
+            )
+        listed = ", ".join(f"CAST(`{each.name}` AS {each.type.with_nullable(True)}) AS `{each.name}`" for each in wanted)
+        return self.sql_query(f"SELECT {listed} FROM {self.name_of(table)}")
+
+    def _to_stream(self, table: Table, planned: Any = None) -> DataStream[Row]:
+        rows = self.translate(planned or table.planned)
         row_type = table.planned.row_type
+        graph = self.stream_environment.graph
+        known, source = set(graph.nodes), rows
         for index, each in enumerate(row_type.parts):
             if each.time_attribute is TimeAttribute.ROWTIME:
                 stamp = StampOperator(rowtime=index)
                 rows = add_operator(self.stream_environment, "Event time", stamp, rows.edges, None, is_checked=False)
                 break
         made: DataStream[Row] = rows.map(ToElement(row_type))
+        kept_in_order(made, graph, source, set(graph.nodes) - known)
         return made
+
+
+def _told_as_pair(row: Row) -> tuple[bool, Row]:
+    adds = row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
+    row.set_row_kind(RowKind.INSERT)
+    return adds, row
+
+
+def _key_places(table: Table, schema: Schema | None) -> tuple[int, ...]:
+    key = None if schema is None else schema.declared.primary_key
+    if key is None:
+        raise SqlError(
+            "to_changelog_stream: changes by key need one; pass a Schema with primary_key(...), or another changelog mode."
+        )
+    names = table.planned.row_type.names
+    unknown = [each for each in key.columns if each not in names]
+    if unknown:
+        raise SqlError(f"to_changelog_stream: the primary key names a column '{unknown[0]}' that is not there.")
+    return tuple([names.index(each) for each in key.columns])
 
 
 def _stream_schema(stream: DataStream[Any], given: tuple[Any, ...]) -> TableSchema:

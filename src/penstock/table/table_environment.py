@@ -186,6 +186,7 @@ class TableEnvironment:
 
     def planned_insert(self, statement: Insert) -> tuple[str, Any]:
         """The full name of the target of an INSERT, and its plan."""
+        refuse_overwrite(statement.is_overwrite)
         made = planner.plan_insert(
             statement.table,
             statement.query,
@@ -197,8 +198,9 @@ class TableEnvironment:
         )
         return ".".join(self._catalogs.full_name(statement.table)), made
 
-    def planned_table_insert(self, path: str, table: Table) -> tuple[str, Any]:
+    def planned_table_insert(self, path: str, table: Table, overwrite: bool = False) -> tuple[str, Any]:
         """The same for a Table and a path."""
+        refuse_overwrite(overwrite)
         parts = self._path(path)
         made = planner.plan_insert(parts, table.planned, self._context())
         return ".".join(self._catalogs.full_name(parts)), made
@@ -404,4 +406,13 @@ class TableEnvironment:
             () if key is None else key.columns,
             None if key is None else key.constraint_name,
             () if watermark is None else ((watermark.column, watermark.expression),),
+        )
+
+
+def refuse_overwrite(is_asked: bool) -> None:
+    """Say that what is in a table cannot be replaced by a stream."""
+    if is_asked:
+        raise SqlError(
+            "INSERT OVERWRITE is not supported: a stream cannot replace what it has not read to its end. Write to an empty "
+            "table, or by primary key."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
@@ -33,6 +33,8 @@ class Aggregate(OneInput):
     keys: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
     call_names: tuple[str, ...]
+    ttl_ms: int | None = field(default=None, kw_only=True)
+    """How long a group is kept, where a hint says so."""
 
     @cached_property
     def row_type(self) -> LogicalType:

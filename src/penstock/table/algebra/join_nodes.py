@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -56,6 +56,8 @@ class Join(PlanNode):
     right_keys: tuple[int, ...] = ()
     null_safe: tuple[bool, ...] = ()
     condition: TypedExpression | None = None
+    ttls_ms: tuple[int | None, int | None] = field(default=(None, None), kw_only=True)
+    """How long rows of each side are kept, where a hint says so."""
 
     @property
     def inputs(self) -> tuple[PlanNode, ...]:

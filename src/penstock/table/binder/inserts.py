@@ -14,7 +14,7 @@ from penstock.table.binder.expressions import ExpressionBinder, plain_time
 from penstock.table.binder.problems import near_names
 from penstock.table.binder.scopes import Scope
 from penstock.table.binder.session import Session
-from penstock.table.binder.tables import resolve_table
+from penstock.table.binder.tables import check_metadata, resolve_table
 from penstock.table.catalog.entries import CatalogTable
 from penstock.vocabulary.sql import scalar
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
@@ -48,6 +48,7 @@ def bind_insert(
     table = resolve_table(path, entry, session)
     values = _by_column(session, table, plan, columns, partition)
     connector = session.context.sink_of(path, entry, options)
+    check_metadata(table, table.persisted_columns, connector, "write")
     ordered = _written_columns(table, list(connector.metadata()) if hasattr(connector, "metadata") else [])
     written = [
         _fitted(values[each.name], each, table, session) if each.name in values else _missing(each, table)

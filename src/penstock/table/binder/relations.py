@@ -15,6 +15,7 @@ from penstock.table.binder.function_calls import function_name
 from penstock.table.binder.match_recognize import bind_match
 from penstock.table.binder.queries import QueryBinder, renamed
 from penstock.table.binder.scopes import Relation, Scope
+from penstock.table.binder.state_hints import StateHints
 from penstock.table.binder.subqueries import SubqueryBinder
 from penstock.table.binder.tables import resolve_table, scan_of
 from penstock.table.binder.window_functions import WINDOW_FUNCTIONS, bind_window_function
@@ -38,9 +39,10 @@ KINDS = {
 class RelationBinder:
     """Binds what stands in FROM."""
 
-    def __init__(self, queries: QueryBinder) -> None:
+    def __init__(self, queries: QueryBinder, hints: StateHints | None = None) -> None:
         self.queries = queries
         self.session = queries.session
+        self.hints = hints
 
     def from_clause(self, source: exp.Expr, joins: Sequence[exp.Expr]) -> tuple[PlanNode, Scope]:
         """The plan and the scope of FROM with its joins."""
@@ -163,6 +165,8 @@ class RelationBinder:
         on = join.args.get("on")
         condition = None if on is None else self.queries.expressions(both).condition(on, "ON")
         joined = join_of(plan, right, kind, condition)
+        if self.hints is not None:
+            joined = self.hints.on_join(joined, scope, right_scope)
         return joined, retyped(both, joined)
 
     def _checked_on(self, plan: PlanNode, scope: Scope, join: exp.Expr, kind: JoinKind) -> tuple[PlanNode, Scope]:

@@ -14,6 +14,7 @@ from penstock.table.binder.problems import near_names
 from penstock.table.binder.queries import QueryBinder, distinct, one_row, sort_direction
 from penstock.table.binder.relations import RelationBinder, retyped
 from penstock.table.binder.scopes import Scope
+from penstock.table.binder.state_hints import StateHints
 from penstock.table.binder.subqueries import SubqueryBinder, has_query
 from penstock.table.rules.filters import push_filters
 from penstock.table.rules.rewriting import rewritten_plan
@@ -36,6 +37,7 @@ class SelectBinder:
         self.answers: dict[int, TypedExpression] = {}
         """Bound parts (aggregates, OVER), by the id of their node."""
         self.grouping: Grouping | None = None
+        self.hints = StateHints(select, self.session.problems)
         self._plain_truths: set[int] = set()
         """Ids of IN (SELECT ...) of which it does not matter whether they are unknown or false."""
 
@@ -44,8 +46,9 @@ class SelectBinder:
         self._refuse_unsupported()
         source = self.select.args.get("from_") or self.select.args.get("from")
         if source is not None:
-            relations = RelationBinder(self.queries)
+            relations = RelationBinder(self.queries, self.hints)
             self.plan, self.scope = relations.from_clause(source, self.select.args.get("joins") or ())
+            self.hints.check(self.scope)
         if self.select.args.get("where") is not None:
             self._filter(self.select.args["where"].this, "WHERE")
         self._recognise_joins()
@@ -113,7 +116,7 @@ class SelectBinder:
         if group is None and not aggregates:
             return
         grouping = Grouping(self.session, self.binder(), group, aggregates)
-        self.plan = grouping.plan(lambda: self.plan)
+        self.plan = self.hints.on_groups(grouping.plan(lambda: self.plan), self.scope)
         self.answers.update(grouping.answers)
         self.grouping = grouping
 

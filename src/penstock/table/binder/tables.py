@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -107,6 +107,7 @@ def _check_names(path: tuple[str, ...], wanted: tuple[str, ...], known: tuple[st
 def scan_of(table: ResolvedTable, entry: CatalogTable, session: Session, options: Mapping[str, str]) -> PlanNode:
     """The plan that reads all columns of a table: what the connector gives, computed columns, watermark."""
     source = entry.inline if entry.inline is not None else session.context.source_of(table.path, entry, options)
+    check_metadata(table, table.source_columns, source, "read")
     scan: PlanNode = Scan(table, tuple(range(len(table.source_columns))), source)
     positions = {each.name: index for index, each in enumerate(table.source_columns)}
     if [each.name for each in table.columns] != list(scan.names):
@@ -115,6 +116,18 @@ def scan_of(table: ResolvedTable, entry: CatalogTable, session: Session, options
     if table.rowtime is not None and table.watermark is not None:
         scan = WatermarkAssigner(scan, table.rowtime, table.watermark)
     return _complete(scan, table, source, session)
+
+
+def check_metadata(table: ResolvedTable, columns: Sequence[ResolvedColumn], connector: Any, verb: str) -> None:
+    """Refuse metadata columns that a connector knows nothing of."""
+    known = list(connector.metadata()) if hasattr(connector, "metadata") else []
+    for each in columns:
+        if each.metadata_key is not None and each.metadata_key not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise SqlValidationError(
+                f"Table {'.'.join(table.path)}: column '{each.name}' is metadata '{each.metadata_key}', which the "
+                f"connector cannot {verb}; {has}. A column that is only read is METADATA VIRTUAL."
+            )
 
 
 def _complete(scan: PlanNode, table: ResolvedTable, source: Any, session: Session) -> PlanNode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import string
+import struct
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -89,11 +90,8 @@ class _Field:
         return self.value(chance)
 
     def value(self, chance: random.Random) -> Any:
-        kind = self.declared.kind
-        make = _RANDOM.get(kind)
-        if make is None:
-            raise SqlError(f"The connector 'datagen' cannot make values of type {self.declared}.")
-        return make(self, chance)
+        """A value that is not NULL."""
+        return _RANDOM[self.declared.kind](self, chance)
 
 
 class _Sequence(_Field):
@@ -111,6 +109,28 @@ class _Sequence(_Field):
         return float(value) if self.declared.kind in (Kind.FLOAT, Kind.DOUBLE) else value
 
 
+class _Nested(_Field):
+    """Arrays, maps and rows, of fields for their parts."""
+
+    def __init__(self, declared: LogicalType, options: Mapping[str, str], parts: list[_Field]) -> None:
+        super().__init__(declared, options)
+        self.parts = parts
+        self.length = int(options.get("length", 3))
+
+    def value(self, chance: random.Random) -> Any:
+        kind = self.declared.kind
+        if kind is Kind.ROW:
+            return tuple([each(0, chance) for each in self.parts])
+        elements = [tuple([each(0, chance) for each in self.parts]) for _ in range(self.length)]
+        if kind is Kind.MAP:
+            return dict(elements)
+        values = tuple([each for (each,) in elements])
+        return values if kind is Kind.ARRAY else {each: values.count(each) for each in values}
+
+
+PART_NAMES = {Kind.ARRAY: ("element",), Kind.MULTISET: ("element",), Kind.MAP: ("key", "value")}
+
+
 def _field(name: str, declared: LogicalType, options: Options) -> _Field:
     own = options.under(f"fields.{name}.")
     kind = own.get("kind", "random")
@@ -120,6 +140,12 @@ def _field(name: str, declared: LogicalType, options: Options) -> _Field:
         return _Sequence(declared, int(own["start"]), int(own["end"]))
     if kind != "random":
         raise SqlError(f"Table {options.name}: 'fields.{name}.kind' must be random or sequence, got '{kind}'.")
+    if declared.kind is Kind.ROW or declared.kind in PART_NAMES:
+        names = PART_NAMES.get(declared.kind, declared.names)
+        parts = [_field(f"{name}.{part}", each, options) for part, each in zip(names, declared.parts, strict=True)]
+        return _Nested(declared, own, parts)
+    if declared.kind not in _RANDOM:
+        raise SqlError(f"Table {options.name}: the connector 'datagen' cannot make values of type {declared}.")
     return _Field(declared, own)
 
 
@@ -130,6 +156,11 @@ def _whole(field: _Field, chance: random.Random) -> int:
 
 def _real(field: _Field, chance: random.Random) -> float:
     return chance.uniform(float(field.low or 0), float(field.high or 1e6))
+
+
+def _single(field: _Field, chance: random.Random) -> float:
+    (value,) = struct.unpack("f", struct.pack("f", _real(field, chance)))
+    return float(value)
 
 
 def _decimal(field: _Field, chance: random.Random) -> Decimal:
@@ -155,11 +186,12 @@ _RANDOM: dict[Kind, Callable[[_Field, random.Random], Any]] = {
     Kind.SMALLINT: _whole,
     Kind.INTEGER: _whole,
     Kind.BIGINT: _whole,
-    Kind.FLOAT: _real,
+    Kind.FLOAT: _single,
     Kind.DOUBLE: _real,
     Kind.DECIMAL: _decimal,
     Kind.CHAR: _text,
     Kind.VARCHAR: _text,
+    Kind.BINARY: lambda field, chance: chance.randbytes(min(field.length, field.declared.precision)),
     Kind.VARBINARY: lambda field, chance: chance.randbytes(min(field.length, field.declared.precision)),
     Kind.DATE: lambda field, chance: chance.randint(0, 20_000),
     Kind.TIME: lambda field, chance: chance.randrange(86_400_000),

@@ -1,28 +1,28 @@
-"""The connector 'filesystem': files of JSON, CSV, raw lines, Parquet or Avro in a folder, perhaps by partitions."""
+"""The connector 'filesystem': files of JSON, CSV, raw lines, Parquet, Avro or ORC in a folder, perhaps by partitions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from penstock.common.time import Duration
 from penstock.connectors.files.bucketing import FunctionBucketAssigner
-from penstock.datastream.connectors.file_system import FileSink, FileSource
+from penstock.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy
 from penstock.datastream.stream import DataStream
 from penstock.errors import SqlError
+from penstock.graph.setting_values import memory_size
 from penstock.table.connectors.contract import INSERTS, Connector, TableContext, TableSink, TableSource
+from penstock.table.connectors.file_columns import COLUMNAR, DEFAULT_PARTITION, Folders, StoredRows, file_format
 from penstock.table.connectors.row_formats import FORMAT_KEYS, RowFormat, row_format
-from penstock.table.element_functions import ToElement, ToRow
+from penstock.table.element_functions import ToRow
 from penstock.table.external_values import to_internal
-from penstock.table.java_texts import java_text
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 
 __all__ = ["FileSystemConnector"]
 
 LINES = ("json", "csv", "raw")
-DEFAULT_PARTITION = "__DEFAULT_PARTITION__"
 
 
 class FileSystemConnector(Connector):
@@ -34,9 +34,15 @@ class FileSystemConnector(Connector):
         """Where the files are, and what is in them."""
         return {
             "path": "the folder, or a file to read",
-            "format": "json, csv, raw, parquet or avro",
+            "format": "json, csv, raw, parquet, avro or orc",
             "source.monitor-interval": "look for new files this often; without it the table ends",
             "partition.default-name": "the folder of NULL",
+            "sink.rolling-policy.file-size": "a file ends with this size, 128MB unless set",
+            "sink.rolling-policy.rollover-interval": "a file ends after this time, 30 min unless set",
+            "sink.rolling-policy.inactivity-interval": "a file ends after so long without a row, 30 min unless set",
+            "sink.rolling-policy.check-interval": "kept for Flink programs",
+            "parquet.": "compression",
+            "orc.": "compress",
             **dict.fromkeys(FORMAT_KEYS, "options of the format"),
         }
 
@@ -85,7 +91,7 @@ class _FileTable(TableSource):
             lines = environment.from_source(FileSource.text(path, **settings), None, name)
             made: DataStream[tuple[Any, ...]] = lines.flat_map(_Decoder(form))
             return made
-        readers: dict[str, Any] = {"parquet": FileSource.parquet, "avro": FileSource.avro}
+        readers: dict[str, Any] = {"parquet": FileSource.parquet, "avro": FileSource.avro, "orc": FileSource.orc}
         if self.format not in readers:
             raise SqlError(f"Table {self.table.name}: 'format' must be one of {', '.join([*LINES, *readers])}.")
         rows = environment.from_source(readers[self.format](path, row_format="dict", **settings), None, name)
@@ -118,7 +124,8 @@ class _WithPartition:
         stored = 0
         for name, declared in zip(row_type.names, row_type.parts, strict=True):
             if name in values:
-                self.places.append((True, _partition_value(declared, values[name])))
+                default = table.options.get("partition.default-name") or DEFAULT_PARTITION
+                self.places.append((True, _partition_value(declared, values[name], default)))
             else:
                 stored += 1
                 self.places.append((False, stored))
@@ -127,8 +134,8 @@ class _WithPartition:
         return (row[0], *[value if is_fixed else row[value] for is_fixed, value in self.places])
 
 
-def _partition_value(declared: LogicalType, text: str) -> Any:
-    if text == DEFAULT_PARTITION:
+def _partition_value(declared: LogicalType, text: str, default: str) -> Any:
+    if text == default:
         return None
     if declared.kind in (Kind.TINYINT, Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT):
         return int(text)
@@ -152,25 +159,38 @@ class _FileTableSink(TableSink):
         name: str = "",
         metadata: tuple[str, ...] = (),
     ) -> Any:
+        return stream.sink_to(self._sink(row_type))
+
+    def _sink(self, row_type: LogicalType) -> FileSink:
+        options, form = self.table.options, self.table.options["format"]
         stored = _stored_type(self.table)
         keep = tuple(row_type.names.index(each) for each in stored.names)
-        keys = [(each, row_type.names.index(each)) for each in self.table.entry.partition_keys]
-        bucket = _Bucket([(key, at, row_type.parts[at]) for key, at in keys]) if keys else None
-        assigner = FunctionBucketAssigner(bucket) if bucket else None
-        if self.table.options["format"] == "parquet" and assigner is None:
-            return stream.map(ToElement(stored)).sink_to(FileSink.parquet(self.table.options["path"]))
-        return stream.sink_to(self._sink(stored, keep, assigner))
-
-    def _sink(self, stored: LogicalType, keep: tuple[int, ...], assigner: Any) -> FileSink:
-        form, path = self.table.options["format"], self.table.options["path"]
+        places = [(each, row_type.names.index(each)) for each in self.table.entry.partition_keys]
+        default = options.get("partition.default-name") or DEFAULT_PARTITION
+        folders = Folders([(key, at, row_type.parts[at]) for key, at in places], default)
         if form in LINES:
-            encode = _Encoder(row_format(form, stored, self.table.options, self.table.name), keep)
-            return FileSink.text(path, encode, bucket_assigner=assigner)
-        raise SqlError(
-            f"Table {self.table.name}: files of format '{form}' "
-            f"{'by partitions ' if assigner else ''}cannot be written; these can: {', '.join(LINES)}"
-            f"{'' if assigner else ', parquet'}."
-        )
+            encode = _Encoder(row_format(form, stored, options, self.table.name), keep)
+            assigner = FunctionBucketAssigner(folders) if places else None
+            return FileSink.text(options["path"], encode, bucket_assigner=assigner, rolling_policy=self._rolling())
+        if form not in COLUMNAR:
+            raise SqlError(
+                f"Table {self.table.name}: files of format '{form}' cannot be written; these can: "
+                f"{', '.join([*LINES, *COLUMNAR])}."
+            )
+        kind = file_format(form, stored, options.under(f"{form}."))
+        rows = StoredRows(folders, stored, keep)
+        return FileSink(options["path"], kind, bucket_assigner=rows, rolling_policy=self._rolling())
+
+    def _rolling(self) -> RollingPolicy | None:
+        options = self.table.options
+        size = options.get("sink.rolling-policy.file-size")
+        rollover = options.millis("sink.rolling-policy.rollover-interval")
+        inactive = options.millis("sink.rolling-policy.inactivity-interval")
+        if size is None and rollover is None and inactive is None:
+            return None
+        half_an_hour = 30 * 60_000
+        bytes_ = 128 << 20 if size is None else memory_size(size)
+        return RollingPolicy.default_rolling_policy(bytes_, rollover or half_an_hour, inactive or half_an_hour)
 
 
 class _Encoder:
@@ -180,16 +200,3 @@ class _Encoder:
 
     def __call__(self, row: tuple[Any, ...]) -> bytes:
         return self.form.encode((row[0], *[row[each + 1] for each in self.keep])) + b"\n"
-
-
-class _Bucket:
-    def __init__(self, keys: list[tuple[str, int, LogicalType]]) -> None:
-        self.keys = keys
-
-    def __call__(self, row: tuple[Any, ...]) -> str:
-        parts = []
-        for key, at, declared in self.keys:
-            value = row[at + 1]
-            text = DEFAULT_PARTITION if value is None else quote(java_text(declared)(value), safe=" +-.,_")
-            parts.append(f"{key}={text}")
-        return "/".join(parts)

@@ -34,6 +34,10 @@ class JdbcConnector(Connector):
             "password": "with which password",
             "driver": "kept for Flink programs",
             "sink.max-retries": "how often a transaction is tried again",
+            "sink.buffer-flush.max-rows": "kept for Flink programs: rows are written with their batch",
+            "sink.buffer-flush.interval": "kept for Flink programs",
+            "connection.max-retry-timeout": "kept for Flink programs",
+            "scan.partition.": "kept for Flink programs: one subtask reads the table",
             "scan.fetch-size": "kept for Flink programs",
             "scan.auto-commit": "kept for Flink programs",
         }

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import datetime
-from collections.abc import Callable
-from decimal import Decimal
+import json
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from penstock.errors import SqlError
 from penstock.table.external_values import per_second, to_internal
+from penstock.table.java_texts import java_text
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 
-__all__ = ["from_json", "to_json"]
+__all__ = ["JsonTexts", "from_json", "to_json"]
 
 Convert = Callable[[Any], Any]
 
@@ -46,8 +49,6 @@ def _reader(declared: LogicalType) -> Convert:
 
 
 def _text(value: Any) -> str:
-    import json
-
     return json.dumps(value, default=str)
 
 
@@ -74,27 +75,6 @@ def _writer(declared: LogicalType, standard: str) -> Convert:
 
 def _as_it_is(value: Any) -> Any:
     return value
-
-
-def _decimal(declared: LogicalType, standard: str) -> Convert:
-    return lambda value: int(value) if declared.scale == 0 else _Number(value)
-
-
-class _Number(float):
-    """A decimal that JSON writes with all of its digits."""
-
-    def __new__(cls, value: Decimal) -> _Number:
-        made = super().__new__(cls, value)
-        made.text = format(value, "f")
-        return made
-
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def _timestamp(declared: LogicalType, standard: str) -> Convert:
@@ -125,7 +105,7 @@ def _time(declared: LogicalType, standard: str) -> Convert:
 
 
 _SCALARS: dict[Kind, Callable[[LogicalType, str], Convert]] = {
-    Kind.DECIMAL: _decimal,
+    Kind.DECIMAL: lambda declared, standard: lambda value: format(value, "f"),
     Kind.TIMESTAMP: _timestamp,
     Kind.TIMESTAMP_LTZ: _timestamp,
     Kind.DATE: _date,
@@ -133,3 +113,71 @@ _SCALARS: dict[Kind, Callable[[LogicalType, str], Convert]] = {
     Kind.VARBINARY: lambda declared, standard: lambda value: base64.b64encode(value).decode(),
     Kind.BINARY: lambda declared, standard: lambda value: base64.b64encode(value).decode(),
 }
+
+
+class JsonTexts:
+    """Makes functions that write values of a type as JSON: numbers with all their digits, as Flink writes them."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        """Take the options of the format."""
+        self._standard = options.get("timestamp-format.standard", "SQL")
+        self._is_plain = options.get("encode.decimal-as-plain-number", "false").lower() == "true"
+        self._skips_nulls = options.get("encode.ignore-null-fields", "false").lower() == "true"
+        self._null_keys = options.get("map-null-key.mode", "FAIL").upper()
+        self._null_key = options.get("map-null-key.literal", "null")
+
+    def of(self, declared: LogicalType) -> Callable[[Any], str]:
+        """What writes a value, NULL too."""
+        write = self._writer(declared)
+        return lambda value: "null" if value is None else write(value)
+
+    def _writer(self, declared: LogicalType) -> Callable[[Any], str]:
+        kind = declared.kind
+        if kind is Kind.ROW:
+            return self._row(declared)
+        if kind is Kind.ARRAY:
+            element = self.of(declared.parts[0])
+            return lambda value: "[" + ",".join([element(each) for each in value]) + "]"
+        if kind in (Kind.MAP, Kind.MULTISET):
+            return self._map(self.of(declared.parts[1]) if kind is Kind.MAP else str)
+        if kind in (Kind.TINYINT, Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT):
+            return str
+        if kind is Kind.BOOLEAN:
+            return lambda value: "true" if value else "false"
+        if kind in (Kind.FLOAT, Kind.DOUBLE):
+            text = java_text(declared)
+            return lambda value: text(value) if math.isfinite(value) else f'"{text(value)}"'
+        if kind is Kind.DECIMAL:
+            if self._is_plain:
+                return lambda value: format(value.normalize(), "f")
+            return lambda value: str(value.normalize()) if value else "0"
+        convert = _writer(declared, self._standard)
+        return lambda value: json.dumps(convert(value), ensure_ascii=False)
+
+    def _row(self, declared: LogicalType) -> Callable[[Any], str]:
+        names = [json.dumps(name, ensure_ascii=False) + ":" for name in declared.names]
+        fields = [(name, self.of(each)) for name, each in zip(names, declared.parts, strict=True)]
+        skips = self._skips_nulls
+
+        def write(value: Any) -> str:
+            pairs = zip(fields, value, strict=True)
+            parts = [name + field(each) for (name, field), each in pairs if each is not None or not skips]
+            return "{" + ",".join(parts) + "}"
+
+        return write
+
+    def _map(self, of: Callable[[Any], str]) -> Callable[[Any], str]:
+        def write(value: Any) -> str:
+            parts = []
+            for key, held in value.items():
+                if key is None and self._null_keys == "DROP":
+                    continue
+                if key is None and self._null_keys == "FAIL":
+                    raise SqlError(
+                        "A map with the key NULL has no form in JSON: set 'json.map-null-key.mode' to DROP or LITERAL."
+                    )
+                name = self._null_key if key is None else str(key)
+                parts.append(json.dumps(name, ensure_ascii=False) + ":" + of(held))
+            return "{" + ",".join(parts) + "}"
+
+        return write

@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock.errors import SqlError
 from penstock.table.connectors.contract import ALL_KINDS, INSERTS
-from penstock.table.connectors.json_values import from_json, to_json
+from penstock.table.connectors.json_values import JsonTexts, from_json, to_json
 from penstock.table.external_values import to_internal
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.row_kinds import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
@@ -33,6 +33,7 @@ class RowFormat(ABC):
 
     kinds: frozenset[int] = INSERTS
     """The kinds of rows that can be read and written."""
+    known_options: tuple[str, ...] = ()
 
     def __init__(self, row_type: LogicalType, options: Mapping[str, str]) -> None:
         """Keep what decides; functions are made when they are needed."""
@@ -41,6 +42,9 @@ class RowFormat(ABC):
         self.ignores_errors = options.get("ignore-parse-errors", "false").lower() == "true"
         self._decode: Callable[[bytes], list[Row]] | None = None
         self._encode: Callable[[Row], bytes] | None = None
+
+    def check(self) -> None:
+        """Refuse a row type that the format has no form for."""
 
     def __getstate__(self) -> tuple[LogicalType, dict[str, str]]:
         """What decides, without functions."""
@@ -76,8 +80,21 @@ class RowFormat(ABC):
         """Make what encodes."""
 
 
+JSON_OPTIONS = (
+    "fail-on-missing-field",
+    "ignore-parse-errors",
+    "timestamp-format.standard",
+    "map-null-key.mode",
+    "map-null-key.literal",
+    "encode.decimal-as-plain-number",
+    "encode.ignore-null-fields",
+)
+
+
 class JsonRows(RowFormat):
     """One JSON object for each row."""
+
+    known_options = JSON_OPTIONS
 
     def decoder(self) -> Callable[[bytes], list[Row]]:
         """Fields by name; those that are missing are NULL."""
@@ -97,14 +114,15 @@ class JsonRows(RowFormat):
 
     def encoder(self) -> Callable[[Row], bytes]:
         """Fields in the order of the columns."""
-        convert = to_json(self.row_type, self.options.get("timestamp-format.standard", "SQL"))
-        return lambda row: json.dumps(convert(row[1:]), separators=(",", ":"), ensure_ascii=False).encode()
+        write = JsonTexts(self.options).of(self.row_type)
+        return lambda row: write(row[1:]).encode()
 
 
 class DebeziumRows(RowFormat):
     """The changes that Debezium writes as JSON: `before`, `after` and `op`."""
 
     kinds = ALL_KINDS
+    known_options = (*JSON_OPTIONS, "schema-include")
 
     def decoder(self) -> Callable[[bytes], list[Row]]:
         """An update is two rows."""
@@ -126,13 +144,13 @@ class DebeziumRows(RowFormat):
 
     def encoder(self) -> Callable[[Row], bytes]:
         """As Flink does: what adds a row is a creation, what takes one back a deletion."""
-        convert = to_json(self.row_type, self.options.get("timestamp-format.standard", "SQL"))
+        write = JsonTexts(self.options).of(self.row_type)
 
         def encode(row: Row) -> bytes:
-            adds = row[0] in (INSERT, UPDATE_AFTER)
-            data = convert(row[1:])
-            change = {"before": None if adds else data, "after": data if adds else None, "op": "c" if adds else "d"}
-            return json.dumps(change, separators=(",", ":"), ensure_ascii=False).encode()
+            data = write(row[1:])
+            if row[0] in (INSERT, UPDATE_AFTER):
+                return f'{{"before":null,"after":{data},"op":"c"}}'.encode()
+            return f'{{"before":{data},"after":null,"op":"d"}}'.encode()
 
         return encode
 
@@ -140,18 +158,42 @@ class DebeziumRows(RowFormat):
 class CsvRows(RowFormat):
     """One line of CSV for each row."""
 
+    known_options = (
+        "field-delimiter",
+        "null-literal",
+        "quote-character",
+        "disable-quote-character",
+        "escape-character",
+        "allow-comments",
+        "ignore-parse-errors",
+    )
+
+    def check(self) -> None:
+        """Only values that are one text each."""
+        for each in self.row_type.parts:
+            _from_text(each)
+
+    def _layout(self) -> dict[str, Any]:
+        is_quoted = self.options.get("disable-quote-character", "false").lower() != "true"
+        return {
+            "delimiter": self.options.get("field-delimiter", ",").replace("\\t", "\t"),
+            "quotechar": self.options.get("quote-character", '"') if is_quoted else None,
+            "quoting": csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE,
+            "escapechar": self.options.get("escape-character"),
+        }
+
     def decoder(self) -> Callable[[bytes], list[Row]]:
         """Fields by position."""
         converts = [_from_text(each) for each in self.row_type.parts]
         null = self.options.get("null-literal", "")
-        delimiter = self.options.get("field-delimiter", ",").replace("\\t", "\t")
+        layout = self._layout()
         comments = self.options.get("allow-comments", "false").lower() == "true"
 
         def decode(message: bytes) -> list[Row]:
             text = message.decode()
             if not text or (comments and text.startswith("#")):
                 return []
-            (fields,) = csv.reader([text], delimiter=delimiter)
+            (fields,) = csv.reader([text], **layout)
             if len(fields) != len(converts):
                 raise SqlError(
                     f"A CSV line has {len(fields)} fields, but the table has {len(converts)}: {text[:200]!r}"
@@ -165,12 +207,12 @@ class CsvRows(RowFormat):
         """Quotes where they are needed."""
         convert = to_json(self.row_type, "SQL")
         null = self.options.get("null-literal", "")
-        delimiter = self.options.get("field-delimiter", ",").replace("\\t", "\t")
+        layout = self._layout()
 
         def encode(row: Row) -> bytes:
             out = io.StringIO()
             values = [_csv_text(each, null) for each in convert(row[1:]).values()]
-            csv.writer(out, delimiter=delimiter, lineterminator="").writerow(values)
+            csv.writer(out, lineterminator="", **layout).writerow(values)
             return out.getvalue().encode()
 
         return encode
@@ -202,6 +244,12 @@ def _from_text(declared: LogicalType) -> Callable[[str], Any]:
 class RawRows(RowFormat):
     """The one column of the table is the message itself: text or bytes."""
 
+    known_options = ("charset", "endianness")
+
+    def check(self) -> None:
+        """One column of text or bytes."""
+        self._is_text()
+
     def _is_text(self) -> bool:
         kinds = [each.kind for each in self.row_type.parts]
         if len(kinds) != 1 or kinds[0] not in (Kind.VARCHAR, Kind.CHAR, Kind.VARBINARY, Kind.BINARY):
@@ -225,6 +273,14 @@ class RawRows(RowFormat):
 
 class AvroRows(RowFormat):
     """Avro without a container, by a schema made from the columns as Flink makes it."""
+
+    known_options = ("codec", "encoding", "timestamp_mapping.legacy")
+
+    def check(self) -> None:
+        """Only types that Avro has."""
+        from penstock.table.connectors.avro_schemas import avro_schema
+
+        avro_schema(self.row_type)
 
     def decoder(self) -> Callable[[bytes], list[Row]]:
         """One record for each message."""
@@ -268,4 +324,15 @@ def row_format(name: str, row_type: LogicalType, options: Mapping[str, str], tab
         raise SqlError(f"Table {table}: there is no format '{name}' for records; there are {', '.join(FORMATS)}.")
     prefix = name + "."
     own = {key[len(prefix) :]: value for key, value in options.items() if key.startswith(prefix)}
-    return FORMATS[name](row_type, own)
+    form = FORMATS[name](row_type, own)
+    unknown = [key for key in own if key not in form.known_options]
+    if unknown:
+        raise SqlError(
+            f"Table {table}: format '{name}' has no option '{prefix}{unknown[0]}'. Its options are: "
+            f"{', '.join(prefix + each for each in form.known_options)}."
+        )
+    try:
+        form.check()
+    except SqlError as error:
+        raise SqlError(f"Table {table}: {error}") from None
+    return form

@@ -11,6 +11,7 @@ from penstock.runtime.operators import table as operators
 from penstock.runtime.operators.table.constraints import COLLECTIONS, SIZED
 from penstock.table.algebra import nodes
 from penstock.table.metadata.keys import smallest, upsert_keys
+from penstock.table.order_of_changes import kept_in_order
 from penstock.table.translation.settings import TableSettings
 from penstock.table.translation.translator import Translator
 from penstock.vocabulary.sql.logical_types import MAX_LENGTH, LogicalType, row_of
@@ -38,20 +39,10 @@ def translate_sink(translator: Translator, node: nodes.Sink) -> Any:
     columns = node.columns
     row_type = row_of(tuple([each.name for each in columns]), tuple([each.type.as_plain_time() for each in columns]))
     metadata = tuple([each.metadata_key for each in columns if each.metadata_key is not None])
-    known = set(translator.environment.graph.nodes)
+    graph = translator.environment.graph
+    known = set(graph.nodes)
     consumed = node.sink.consume(stream, row_type, key, ".".join(node.table.path), metadata)
-    _keep_in_order(translator, stream, known)
-    return consumed
-
-
-def _keep_in_order(translator: Translator, stream: DataStream, known: set[int]) -> None:
-    """Let what a connector has appended run with the parallelism of its input: changes must stay in order."""
-    graph, parallelism = translator.environment.graph, translator.parallelism_after(stream.edges)
-    if parallelism is None:
-        return
-    for each in set(graph.nodes) - known:
-        if graph.nodes[each].parallelism is None and not graph.nodes[each].is_single:
-            graph.change(each, parallelism=parallelism)
+    return kept_in_order(consumed, graph, stream, set(graph.nodes) - known)
 
 
 def _constrained(translator: Translator, node: nodes.Sink, stream: DataStream) -> DataStream:

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.datastream.stream import DataStream, add_operator
 from penstock.errors import SqlValidationError
-from penstock.graph.nodes import FORWARD, Edge, Exchange, Partitioning
+from penstock.graph.nodes import Edge, Exchange, Partitioning
 from penstock.runtime.operators import table as operators
 from penstock.runtime.operators.table.change_codes import FromChangelogOperator, ToChangelogOperator
 from penstock.runtime.operators.table.stamping import StampOperator
@@ -19,6 +19,7 @@ from penstock.table.algebra.nodes import PlanNode
 from penstock.table.changelog.inference import InferredPlan
 from penstock.table.changelog.modes import ChangelogMode
 from penstock.table.metadata.keys import smallest, unique_keys, upsert_keys
+from penstock.table.order_of_changes import parallelism_after
 from penstock.table.row_patterns import pattern_spec
 from penstock.table.translation.settings import TableSettings
 from penstock.table.translation.uids import Uids
@@ -65,18 +66,8 @@ class Translator:
         text = node.describe()
         name = text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 3] + "..."
         uid = self.uids.uid(node, self.environment.graph, part)
-        settings = {"uid": uid, "description": text, "parallelism": self.parallelism_after(edges)}
+        settings = {"uid": uid, "description": text, "parallelism": parallelism_after(self.environment.graph, edges)}
         return add_operator(self.environment, name, operator, edges, None, is_checked=False, **settings)
-
-    def parallelism_after(self, edges: tuple[Edge, ...]) -> int | None:
-        """The parallelism of who reads edges where rows are: that of their senders, for changes must keep their order.
-
-        None is the default one. Where senders differ, as below UNION ALL, the least of them.
-        """
-        senders = [self.environment.graph.nodes[each.source_id] for each in edges if each.partitioning == FORWARD]
-        known = [1 if each.is_single else each.parallelism for each in senders]
-        given = [each for each in known if each is not None]
-        return min(given) if given and len(senders) == len(edges) else None
 
     def forward(self, node: PlanNode, operator: Any, source: PlanNode, part: str = "") -> DataStream:
         """An operator that reads its input where it is."""
@@ -222,7 +213,7 @@ def _aggregate(translator: Translator, node: nodes.Aggregate) -> DataStream:
         mini_batch=translator.settings.is_mini_batch,
         mini_batch_size=translator.settings.mini_batch_size,
         is_two_phase=translator.settings.is_two_phase and not any(each.function in ONE_PHASE for each in node.calls),
-        state_ttl_ms=translator.settings.state_ttl_ms,
+        state_ttl_ms=translator.settings.state_ttl_ms if node.ttl_ms is None else node.ttl_ms,
     )
     return translator.keyed(node, operator, node.input, node.keys)
 
@@ -291,17 +282,20 @@ def _over(translator: Translator, node: nodes.Over) -> DataStream:
 # ---- joins ----
 
 
-def _side(translator: Translator, node: PlanNode, keys: tuple[int, ...]) -> operators.JoinSide:
+def _side(
+    translator: Translator, node: PlanNode, keys: tuple[int, ...], ttl_ms: int | None = None
+) -> operators.JoinSide:
     known = upsert_keys(node) if translator.has_changes(node) else unique_keys(node)
     covered = frozenset([each for each in known if each <= set(keys)])
-    return operators.JoinSide(node.types, keys, smallest(covered or known), translator.settings.state_ttl_ms)
+    ttl = translator.settings.state_ttl_ms if ttl_ms is None else ttl_ms
+    return operators.JoinSide(node.types, keys, smallest(covered or known), ttl)
 
 
 def _join(translator: Translator, node: nodes.Join) -> DataStream:
     operator = operators.RegularJoinOperator(
         join=operators.JoinKind(node.kind.value),
-        left=_side(translator, node.left, node.left_keys),
-        right=_side(translator, node.right, node.right_keys),
+        left=_side(translator, node.left, node.left_keys, node.ttls_ms[0]),
+        right=_side(translator, node.right, node.right_keys, node.ttls_ms[1]),
         condition=node.condition,
         filter_nulls=tuple([not each for each in node.null_safe]),
         zone=translator.settings.zone,
