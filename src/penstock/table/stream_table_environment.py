@@ -23,7 +23,7 @@ from penstock.table.table_descriptor import Schema
 from penstock.table.table_environment import TableEnvironment
 from penstock.table.type_infos import table_type
 from penstock.vocabulary.sql.logical_types import Kind, TimeAttribute
-from penstock.vocabulary.sql.row_kinds import UPDATE_BEFORE
+from penstock.vocabulary.sql.row_kinds import UPDATE_AFTER, UPDATE_BEFORE
 
 __all__ = ["StreamTableEnvironment"]
 
@@ -95,8 +95,8 @@ class StreamTableEnvironment(TableEnvironment):
             table = self._cast(table, target_schema)
         if changelog_mode is None:
             return self._to_stream(table)
-        has_before = UPDATE_BEFORE in changelog_mode.kinds
-        planned = table.planned if has_before else table.planned.by_key(_key_places(table, target_schema))
+        is_upsert = UPDATE_AFTER in changelog_mode.kinds and UPDATE_BEFORE not in changelog_mode.kinds
+        planned = table.planned.by_key(_key_places(table, target_schema)) if is_upsert else table.planned
         if not planned.changelog_kinds <= changelog_mode.kinds:
             raise SqlError("to_changelog_stream: the table makes changes of kinds that the changelog mode leaves out.")
         return self._to_stream(table, planned)

@@ -75,7 +75,7 @@ def test_wrong_records_fail_or_are_left_out() -> None:
         row_format("json", row_type, {"json.fail-on-missing-field": "true"}, "t").decode(b"{}")
 
 
-@pytest.mark.parametrize("form", ["json", "csv", "parquet"])
+@pytest.mark.parametrize("form", ["json", "csv", "parquet", "avro", "orc"])
 def test_files_hold_what_was_written(tables: StreamTableEnvironment, tmp_path: Path, form: str) -> None:
     tables.create_temporary_view("t", tables.from_elements(ROWS, ROW_TYPE))
     tables.execute_sql(
@@ -85,17 +85,86 @@ def test_files_hold_what_was_written(tables: StreamTableEnvironment, tmp_path: P
     assert sorted((tuple(row) for row in tables.from_path("f").execute().collect()), key=str) == ROWS
 
 
-def test_partitions_are_folders(tables: StreamTableEnvironment, tmp_path: Path) -> None:
-    tables.create_temporary_view("t", tables.from_elements([(1, "a"), (2, "b"), (3, "a")], ["id", "kind"]))
+@pytest.mark.parametrize("form", ["json", "parquet", "avro"])
+def test_partitions_are_folders(tables: StreamTableEnvironment, tmp_path: Path, form: str) -> None:
+    rows = [(1, "a", 1), (2, "b", None), (3, "a", 1), (4, "a", 2)]
+    row_type = parse_type("ROW<id INT, kind STRING, part INT> NOT NULL")
+    tables.create_temporary_view("t", tables.from_elements(rows, row_type))
     tables.execute_sql(
-        "CREATE TABLE f (kind STRING, id BIGINT) PARTITIONED BY (kind) "
-        f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json')"
+        "CREATE TABLE f (kind STRING, id INT, part INT) PARTITIONED BY (kind, part) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = '{form}', "
+        "'partition.default-name' = 'none')"
     )
-    tables.execute_sql("INSERT INTO f SELECT kind, id FROM t").wait()
-    assert sorted(each.name for each in tmp_path.glob("kind=*")) == ["kind=a", "kind=b"]
-    lines = [line for path in tmp_path.glob("kind=b/part*") for line in path.read_text().splitlines()]
-    assert lines == ['{"id":2}']
-    assert sorted(map(tuple, tables.from_path("f").execute().collect())) == [("a", 1), ("a", 3), ("b", 2)]
+    tables.execute_sql("INSERT INTO f SELECT kind, id, part FROM t").wait()
+    folders = sorted(str(each.relative_to(tmp_path)) for each in tmp_path.glob("kind=*/part=*"))
+    assert folders == ["kind=a/part=1", "kind=a/part=2", "kind=b/part=none"]
+    tables.execute_sql("INSERT INTO f PARTITION (kind = 'c', part = 5) SELECT 9").wait()
+    found = sorted(map(tuple, tables.from_path("f").execute().collect()), key=str)
+    assert found == [("a", 1, 1), ("a", 3, 1), ("a", 4, 2), ("b", 2, None), ("c", 9, 5)]
+
+
+NESTED = "a ARRAY<INT>, m MAP<STRING, BIGINT>, r ROW<x INT, y STRING>, b BYTES, f FLOAT, z TIMESTAMP_LTZ(3)"
+
+
+@pytest.mark.parametrize("form", ["json", "parquet", "avro", "orc"])
+def test_files_hold_nested_values(tables: StreamTableEnvironment, tmp_path: Path, form: str) -> None:
+    source = "'connector' = 'datagen', 'number-of-rows' = '5', 'fields.a.null-rate' = '0.3', 'fields.r.y.length' = '2'"
+    tables.execute_sql(f"CREATE TABLE g ({NESTED}) WITH ({source})")
+    tables.execute_sql(
+        f"CREATE TABLE f ({NESTED}) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = '{form}')"
+    )
+    tables.execute_sql("INSERT INTO f SELECT * FROM g").wait()
+    made = sorted(map(str, tables.from_path("g").execute().collect()))
+    assert len(set(made)) == 5
+    assert sorted(map(str, tables.from_path("f").execute().collect())) == made
+
+
+def test_numbers_in_json_keep_all_digits() -> None:
+    row_type = parse_type("ROW<d DECIMAL(38, 18), f FLOAT, x DOUBLE> NOT NULL")
+    row = (0, Decimal("12345678901234567890.123456789012345678"), 0.10000000149011612, float("inf"))
+    text = row_format("json", row_type, {}, "t").encode(row)
+    assert text == b'{"d":12345678901234567890.123456789012345678,"f":0.1,"x":"Infinity"}'
+    small = (0, Decimal("0.000000010000000000"), None, None)
+    options = {"json.encode.ignore-null-fields": "true"}
+    assert row_format("json", row_type, options, "t").encode(small) == b'{"d":1E-8}'
+    plain = {**options, "json.encode.decimal-as-plain-number": "true"}
+    assert row_format("json", row_type, plain, "t").encode(small) == b'{"d":0.00000001}'
+
+
+def test_csv_has_other_quotes_and_delimiters() -> None:
+    options = {"csv.field-delimiter": ";", "csv.quote-character": "'", "csv.null-literal": "-"}
+    form = row_format("csv", parse_type("ROW<a STRING, b INT> NOT NULL"), options, "t")
+    rows = [(0, "x;y", 1), (0, None, None)]
+    assert [form.encode(row) for row in rows] == [b"'x;y';1", b"-;-"]
+    assert [form.decode(form.encode(row)) for row in rows] == [[row] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ("a INT", "'format' = 'json', 'json.colour' = 'red'", "has no option 'json.colour'"),
+        ("a INT, b INT", "'format' = 'raw'", "one column"),
+        ("a ARRAY<INT>", "'format' = 'csv'", "no columns of type ARRAY<INT>"),
+        ("a TIME(0)", "'format' = 'orc'", "no columns of type TIME"),
+        ("a INT", "'format' = 'xml'", "cannot be written"),
+        ("a INT, p STRING METADATA FROM 'path'", "'format' = 'json'", "metadata 'path', which the connector cannot write"),
+    ],
+)
+def test_what_files_cannot_hold_is_refused_before_a_job_starts(
+    tables: StreamTableEnvironment, tmp_path: Path, columns: str, options: str, message: str
+) -> None:
+    tables.execute_sql(f"CREATE TABLE f ({columns}) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', {options})")
+    tables.execute_sql(f"CREATE TABLE g ({columns.replace(' METADATA FROM', '--')}\n) WITH ('connector' = 'datagen')")
+    with pytest.raises(SqlError, match=message):
+        tables.execute_sql("INSERT INTO f SELECT * FROM g")
+
+
+def test_overwriting_is_refused(tables: StreamTableEnvironment) -> None:
+    tables.execute_sql("CREATE TABLE b (a INT) WITH ('connector' = 'blackhole')")
+    with pytest.raises(SqlError, match="INSERT OVERWRITE is not supported"):
+        tables.execute_sql("INSERT OVERWRITE b SELECT 1")
+    with pytest.raises(SqlError, match="INSERT OVERWRITE is not supported"):
+        tables.sql_query("SELECT 1").execute_insert("b", overwrite=True)
 
 
 def test_a_database_follows_an_updating_query(tables: StreamTableEnvironment, tmp_path: Path) -> None:

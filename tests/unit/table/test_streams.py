@@ -98,3 +98,25 @@ def test_what_a_stream_cannot_show_is_refused(tables: StreamTableEnvironment) ->
         tables.to_changelog_stream(counted, changelog_mode=ChangelogMode.insert_only())
     with pytest.raises(SqlError, match="declares no type"):
         tables.from_data_stream(tables.stream_environment.from_collection([object()]))
+
+
+def test_changes_by_key_have_no_rows_before(tables: StreamTableEnvironment) -> None:
+    tables.create_temporary_view("v", tables.from_elements([(1,), (2,), (1,)], ["a"]))
+    counts = tables.sql_query("SELECT a, COUNT(*) AS c FROM v GROUP BY a")
+    schema = Schema.new_builder().column("a", "BIGINT").column("c", "STRING").primary_key("a").build()
+    changes = list(tables.to_changelog_stream(counts, schema, ChangelogMode.upsert()).execute_and_collect())
+    assert [(str(row.get_row_kind()), *row) for row in changes] == [("+I", 1, "1"), ("+I", 2, "1"), ("+U", 1, "2")]
+    with pytest.raises(SqlError, match="changes by key need one"):
+        tables.to_changelog_stream(counts, None, ChangelogMode.upsert())
+    other = Schema.new_builder().column("a", "BIGINT").column("c", "BIGINT").primary_key("c").build()
+    with pytest.raises(SqlError, match=r"updated by \(a\)"):
+        tables.to_changelog_stream(counts, other, ChangelogMode.upsert())
+
+
+def test_changes_as_pairs(tables: StreamTableEnvironment) -> None:
+    tables.create_temporary_view("v", tables.from_elements([(1,), (1,)], ["a"]))
+    counts = tables.sql_query("SELECT a, COUNT(*) AS c FROM v GROUP BY a")
+    pairs = tables.to_retract_stream(counts, Types.ROW([Types.LONG(), Types.LONG()])).execute_and_collect()
+    assert [(adds, tuple(row)) for adds, row in pairs] == [(True, (1, 1)), (False, (1, 1)), (True, (1, 2))]
+    rows = tables.to_append_stream(tables.from_path("v"), Types.ROW([Types.LONG()])).execute_and_collect()
+    assert list(map(tuple, rows)) == [(1,), (1,)]

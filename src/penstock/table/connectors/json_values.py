@@ -7,6 +7,7 @@ import datetime
 import json
 import math
 from collections.abc import Callable, Mapping
+from decimal import Context
 from typing import Any
 
 from penstock.errors import SqlError
@@ -17,6 +18,8 @@ from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 __all__ = ["JsonTexts", "from_json", "to_json"]
 
 Convert = Callable[[Any], Any]
+EXACT = Context(prec=76)
+"""Decimals have more digits than Python's context keeps unless it is told."""
 
 
 def from_json(declared: LogicalType) -> Convert:
@@ -149,8 +152,8 @@ class JsonTexts:
             return lambda value: text(value) if math.isfinite(value) else f'"{text(value)}"'
         if kind is Kind.DECIMAL:
             if self._is_plain:
-                return lambda value: format(value.normalize(), "f")
-            return lambda value: str(value.normalize()) if value else "0"
+                return lambda value: format(value.normalize(EXACT), "f")
+            return lambda value: str(value.normalize(EXACT)) if value else "0"
         convert = _writer(declared, self._standard)
         return lambda value: json.dumps(convert(value), ensure_ascii=False)
 
