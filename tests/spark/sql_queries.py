@@ -65,7 +65,7 @@ def people(chance: Random, count: int) -> list[tuple[Any, ...]]:
 
 
 def stock_changes(chance: Random, count: int) -> list[tuple[str, int, int]]:
-    """Changes of a table with a key, whole ones: kind of row, kind, level. A key may be there, change, go and return."""
+    """Whole changes of a table with a key, which may come, change, go and return: kind of row, kind, level."""
     held: dict[int, int] = {}
     changes: list[tuple[str, int, int]] = []
     for _ in range(count):
@@ -132,8 +132,10 @@ DISTINCT = family(
     "DISTINCT and FILTER",
     "SELECT kind, COUNT(DISTINCT user_name), SUM(DISTINCT amount) FROM orders GROUP BY kind",
     "SELECT COUNT(DISTINCT user_name), COUNT(DISTINCT amount), COUNT(*) FROM orders",
-    "SELECT kind, COUNT(*) FILTER (WHERE amount > 2), SUM(amount) FILTER (WHERE user_name = 'u1') FROM orders GROUP BY kind",
-    "SELECT kind, COUNT(DISTINCT user_name) FILTER (WHERE amount > 2), COUNT(DISTINCT user_name) FROM orders GROUP BY kind",
+    "SELECT kind, COUNT(*) FILTER (WHERE amount > 2), SUM(amount) FILTER (WHERE user_name = 'u1') FROM orders "
+    "GROUP BY kind",
+    "SELECT kind, COUNT(DISTINCT user_name) FILTER (WHERE amount > 2), COUNT(DISTINCT user_name) FROM orders "
+    "GROUP BY kind",
     "SELECT COUNT(DISTINCT level), COUNT(*) FILTER (WHERE level = 1) FROM stock",
     "SELECT COUNT(DISTINCT c) FROM (SELECT user_name, COUNT(*) AS c FROM orders GROUP BY user_name)",
     "SELECT user_name, COUNT(DISTINCT kind, amount) FROM orders GROUP BY user_name",
@@ -144,7 +146,8 @@ SETS_OF_KEYS = family(
     "SELECT user_name, kind, COUNT(*), SUM(amount) FROM orders GROUP BY GROUPING SETS ((user_name), (kind), ())",
     "SELECT user_name, kind, COUNT(*) FROM orders GROUP BY ROLLUP (user_name, kind)",
     "SELECT user_name, kind, COUNT(DISTINCT amount) FROM orders GROUP BY CUBE (user_name, kind)",
-    "SELECT user_name, kind, GROUPING(user_name), GROUPING(kind), COUNT(*) FROM orders GROUP BY ROLLUP (user_name, kind)",
+    "SELECT user_name, kind, GROUPING(user_name), GROUPING(kind), COUNT(*) FROM orders "
+    "GROUP BY ROLLUP (user_name, kind)",
     "SELECT user_name, kind, GROUPING_ID(user_name, kind), SUM(price) FROM orders GROUP BY CUBE (user_name, kind)",
     "SELECT user_name, kind, COUNT(*) FROM orders GROUP BY ROLLUP (user_name, kind) HAVING COUNT(*) > 3",
     "SELECT level, COUNT(*) FROM stock GROUP BY GROUPING SETS ((level), ())",
@@ -189,7 +192,8 @@ JOINS = family(
     """SELECT a.c, b.m FROM (SELECT user_name, COUNT(*) AS c FROM orders GROUP BY user_name) a
        FULL JOIN (SELECT name, MAX(age) AS m FROM people GROUP BY name) b ON a.user_name = b.name AND b.m > 22""",
     "SELECT id, level, age FROM orders o JOIN stock s ON o.kind = s.kind JOIN people p ON p.name = o.user_name",
-    "SELECT id, level, age FROM orders o LEFT JOIN stock s ON o.kind = s.kind LEFT JOIN people p ON p.name = o.user_name",
+    "SELECT id, level, age FROM orders o LEFT JOIN stock s ON o.kind = s.kind "
+    "LEFT JOIN people p ON p.name = o.user_name",
     "SELECT o.id, p.age FROM orders o JOIN people p ON o.user_name IS NOT DISTINCT FROM p.name",
 )
 
@@ -201,7 +205,8 @@ SUBQUERIES = family(
     "SELECT id FROM orders WHERE user_name NOT IN (SELECT name FROM people WHERE age > 100)",
     "SELECT id FROM orders WHERE kind IN (SELECT level FROM stock)",
     "SELECT id FROM orders WHERE kind NOT IN (SELECT level FROM stock)",
-    "SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM people p WHERE p.name = o.user_name AND p.age > o.amount + 18)",
+    "SELECT id FROM orders o WHERE EXISTS "
+    "(SELECT 1 FROM people p WHERE p.name = o.user_name AND p.age > o.amount + 18)",
     "SELECT id FROM orders o WHERE NOT EXISTS (SELECT 1 FROM people p WHERE p.name = o.user_name)",
     "SELECT id FROM orders o WHERE NOT EXISTS (SELECT 1 FROM stock s WHERE s.kind = o.kind AND s.level > 1)",
     "SELECT id FROM orders WHERE EXISTS (SELECT * FROM stock WHERE level > 2)",
@@ -312,8 +317,8 @@ ORDERED = family(
     "OVER and Top-N",
     "SELECT id, SUM(amount) OVER (PARTITION BY user_name ORDER BY at) FROM orders",
     "SELECT id, COUNT(*) OVER (ORDER BY at ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) FROM orders",
-    "SELECT id, MAX(amount) OVER (PARTITION BY kind ORDER BY at RANGE BETWEEN INTERVAL '9' SECOND PRECEDING AND CURRENT ROW) "
-    "FROM orders",
+    "SELECT id, MAX(amount) OVER (PARTITION BY kind ORDER BY at "
+    "RANGE BETWEEN INTERVAL '9' SECOND PRECEDING AND CURRENT ROW) FROM orders",
     "SELECT id, SUM(amount) OVER w, COUNT(amount) OVER w FROM orders WINDOW w AS (PARTITION BY user_name ORDER BY at)",
     "SELECT id, ROW_NUMBER() OVER (PARTITION BY user_name ORDER BY at) FROM orders",
     "SELECT id, LAG(amount) OVER (PARTITION BY user_name ORDER BY at) FROM orders",
@@ -329,7 +334,8 @@ ORDERED = family(
     "SELECT COUNT(*), SUM(amount) FROM (SELECT amount FROM orders ORDER BY price DESC, id LIMIT 7)",
     (
         f"""SELECT window_start, user_name, c FROM (
-              SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY c DESC, user_name) AS rn FROM (
+              SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY c DESC, user_name) AS rn
+              FROM (
                 SELECT window_start, window_end, user_name, COUNT(*) AS c FROM TABLE({TUMBLE})
                 WHERE user_name IS NOT NULL GROUP BY window_start, window_end, user_name)) WHERE rn <= 1""",
         """SELECT w.start, user_name, c FROM (

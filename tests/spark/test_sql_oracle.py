@@ -27,6 +27,7 @@ COLUMNS = {
 }
 CASES = [pytest.param(query, id=f"{query.family}-{number}") for number, query in enumerate(QUERIES)]
 SOAK_RUNS = 12
+DRAWN: dict[int, Tables] = {}
 
 
 class Tables:
@@ -111,12 +112,13 @@ def batch(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.set(key, value)
 
 
-@pytest.fixture(scope="module")
-def drawn(batch: SparkSession, request: pytest.FixtureRequest) -> Iterator[Tables]:
+@pytest.fixture
+def drawn(batch: SparkSession, seed: int) -> Iterator[Tables]:
     """The tables of the run, views of which Spark has."""
-    tables = Tables(request.config.stash[seeds()])
-    tables.for_spark(batch)
-    yield tables
+    if seed not in DRAWN:
+        DRAWN[seed] = Tables(seed)
+        DRAWN[seed].for_spark(batch)
+    yield DRAWN[seed]
     values.clear()
 
 

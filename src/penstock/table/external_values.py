@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from penstock.common.types import Row, RowKind
@@ -111,13 +111,17 @@ def _double(declared: LogicalType) -> Convert:
     return lambda value: single.unpack(single.pack(float(value)))[0]
 
 
+_WIDE = Context(prec=76)
+"""Decimals have more digits than Python keeps unless it is told to."""
+
+
 def _decimal(declared: LogicalType) -> Convert:
     step = Decimal(1).scaleb(-declared.scale)
     limit = Decimal(10) ** (declared.precision - declared.scale)
 
     def convert(value: Any) -> Decimal:
         number = Decimal(str(value)) if isinstance(value, float) else Decimal(value)
-        rounded = number.quantize(step, ROUND_HALF_UP)
+        rounded = number.quantize(step, ROUND_HALF_UP, _WIDE)
         if abs(rounded) >= limit:
             raise ValueError
         return rounded

@@ -68,8 +68,8 @@ class PlannedTable:
         if not inferred.modes[inferred.root].is_append and frozenset(key) not in upsert_keys(inferred.root):
             found = [", ".join(self.row_type.names[at] for at in sorted(each)) for each in upsert_keys(inferred.root)]
             raise SqlValidationError(
-                f"Changes by ({', '.join(self.row_type.names[at] for at in key)}) are asked for, but the rows of the query "
-                f"are updated by {' or by '.join(f'({each})' for each in found) or 'no key'}."
+                f"Changes by ({', '.join(self.row_type.names[at] for at in key)}) are asked for, but the rows of the "
+                f"query are updated by {' or by '.join(f'({each})' for each in found) or 'no key'}."
             )
         return _Known(self.plan, self.context, inferred)
 

@@ -124,7 +124,9 @@ class StreamTableEnvironment(TableEnvironment):
                 f"to_changelog_stream: the table has the columns {', '.join(names)}, and the schema has "
                 f"{', '.join(each.name for each in wanted)}."
             )
-        listed = ", ".join(f"CAST(`{each.name}` AS {each.type.with_nullable(True)}) AS `{each.name}`" for each in wanted)
+        listed = ", ".join(
+            f"CAST(`{each.name}` AS {each.type.with_nullable(True)}) AS `{each.name}`" for each in wanted
+        )
         return self.sql_query(f"SELECT {listed} FROM {self.name_of(table)}")
 
     def _to_stream(self, table: Table, planned: Any = None) -> DataStream[Row]:
@@ -152,7 +154,8 @@ def _key_places(table: Table, schema: Schema | None) -> tuple[int, ...]:
     key = None if schema is None else schema.declared.primary_key
     if key is None:
         raise SqlError(
-            "to_changelog_stream: changes by key need one; pass a Schema with primary_key(...), or another changelog mode."
+            "to_changelog_stream: changes by key need one; pass a Schema with primary_key(...), or another changelog "
+            "mode."
         )
     names = table.planned.row_type.names
     unknown = [each for each in key.columns if each not in names]

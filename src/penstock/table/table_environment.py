@@ -413,6 +413,6 @@ def refuse_overwrite(is_asked: bool) -> None:
     """Say that what is in a table cannot be replaced by a stream."""
     if is_asked:
         raise SqlError(
-            "INSERT OVERWRITE is not supported: a stream cannot replace what it has not read to its end. Write to an empty "
-            "table, or by primary key."
+            "INSERT OVERWRITE is not supported: a stream cannot replace what it has not read to its end. Write to an "
+            "empty table, or by primary key."
         )

@@ -147,13 +147,19 @@ def test_csv_has_other_quotes_and_delimiters() -> None:
         ("a ARRAY<INT>", "'format' = 'csv'", "no columns of type ARRAY<INT>"),
         ("a TIME(0)", "'format' = 'orc'", "no columns of type TIME"),
         ("a INT", "'format' = 'xml'", "cannot be written"),
-        ("a INT, p STRING METADATA FROM 'path'", "'format' = 'json'", "metadata 'path', which the connector cannot write"),
+        (
+            "a INT, p STRING METADATA FROM 'path'",
+            "'format' = 'json'",
+            "metadata 'path', which the connector cannot write",
+        ),
     ],
 )
 def test_what_files_cannot_hold_is_refused_before_a_job_starts(
     tables: StreamTableEnvironment, tmp_path: Path, columns: str, options: str, message: str
 ) -> None:
-    tables.execute_sql(f"CREATE TABLE f ({columns}) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', {options})")
+    tables.execute_sql(
+        f"CREATE TABLE f ({columns}) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', {options})"
+    )
     tables.execute_sql(f"CREATE TABLE g ({columns.replace(' METADATA FROM', '--')}\n) WITH ('connector' = 'datagen')")
     with pytest.raises(SqlError, match=message):
         tables.execute_sql("INSERT INTO f SELECT * FROM g")

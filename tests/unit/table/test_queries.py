@@ -1,4 +1,4 @@
-"""Queries through the whole planner, in process: what the changelog leaves is right. Spark's answers are in tests/spark."""
+"""Queries through the whole planner, in process: what the changelog leaves. Spark's answers are in tests/spark."""
 
 from __future__ import annotations
 

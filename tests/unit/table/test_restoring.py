@@ -67,7 +67,9 @@ def test_a_query_goes_on_from_a_savepoint_with_another_parallelism(tmp_path: Pat
 
 def test_what_is_done_with_results_may_change(tmp_path: Path) -> None:
     savepoint = Job(SUMS, ROWS).stopped(tmp_path)
-    doubled = Job("SELECT k, SUM(v) * 2 FROM s GROUP BY k", [*ROWS, ("k1", 0)], **{"execution.savepoint.path": savepoint})
+    doubled = Job(
+        "SELECT k, SUM(v) * 2 FROM s GROUP BY k", [*ROWS, ("k1", 0)], **{"execution.savepoint.path": savepoint}
+    )
     assert doubled.run() == []  # nothing has changed
     doubled.client.cancel()
 
@@ -86,7 +88,10 @@ def test_another_query_says_what_cannot_be_restored(tmp_path: Path, query: str) 
     [
         (SUMS, {"table.exec.state.ttl": "10 s"}),
         ("SELECT /*+ STATE_TTL('s' = '10 s') */ k, SUM(v) FROM s GROUP BY k", {}),
-        ("SELECT /*+ STATE_TTL('x' = '10 s') */ x.k, SUM(x.v) FROM s AS x GROUP BY x.k", {"table.exec.state.ttl": "1 d"}),
+        (
+            "SELECT /*+ STATE_TTL('x' = '10 s') */ x.k, SUM(x.v) FROM s AS x GROUP BY x.k",
+            {"table.exec.state.ttl": "1 d"},
+        ),
     ],
 )
 def test_a_group_that_is_not_touched_is_forgotten(query: str, settings: dict[str, str]) -> None:

@@ -217,7 +217,8 @@ class Grouping:
         plain = [plain_time(each) for each in self._keys]
         if wanted not in plain:
             raise SqlError(
-                "A subquery uses a column of the query around that is neither grouped nor aggregated; add it to GROUP BY."
+                "A subquery uses a column of the query around that is neither grouped nor aggregated; add it to GROUP "
+                "BY."
             )
         return self.key_fields[plain.index(wanted)]
 

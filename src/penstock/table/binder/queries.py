@@ -220,7 +220,9 @@ def _counted(node: exp.Expr, left: PlanNode, right: PlanNode) -> PlanNode:
     for plan, marks in ((left, (1, None)), (right, (None, 1))):
         flags = tuple([Literal(each, nullable) for each in marks])
         sides.append(Project(plan, (*plan.fields, *flags), (*left.names, "$l", "$r")))
-    types = [one.with_nullable(one.nullable or other.nullable) for one, other in zip(left.types, right.types, strict=True)]
+    types = [
+        one.with_nullable(one.nullable or other.nullable) for one, other in zip(left.types, right.types, strict=True)
+    ]
     both = Union(tuple(sides), row_of(sides[0].names, (*types, nullable, nullable)))
     calls = tuple([AggregateCall("COUNT", (width + each,), BIGINT, (nullable,)) for each in range(2)])
     grouped = Aggregate(both, tuple(range(width)), calls, ("$lc", "$rc"))

@@ -1,4 +1,4 @@
-"""The connector 'filesystem': files of JSON, CSV, raw lines, Parquet, Avro or ORC in a folder, perhaps by partitions."""
+"""The connector 'filesystem': files of JSON, CSV, raw lines, Parquet, Avro or ORC, perhaps in folders by partition."""
 
 from __future__ import annotations
 

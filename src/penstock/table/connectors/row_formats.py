@@ -43,7 +43,7 @@ class RowFormat(ABC):
         self._decode: Callable[[bytes], list[Row]] | None = None
         self._encode: Callable[[Row], bytes] | None = None
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027
         """Refuse a row type that the format has no form for."""
 
     def __getstate__(self) -> tuple[LogicalType, dict[str, str]]:

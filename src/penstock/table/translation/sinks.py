@@ -48,12 +48,12 @@ def translate_sink(translator: Translator, node: nodes.Sink) -> Any:
 def _constrained(translator: Translator, node: nodes.Sink, stream: DataStream) -> DataStream:
     settings = translator.settings
     types = tuple([each.type.as_plain_time() for each in node.columns])
-    if settings.nested_enforcer == "ROWS_AND_COLLECTIONS" and settings.length_enforcer == "TRIM_PAD":
-        if any(_is_sized_in_collection(each, False) for each in types):
-            raise SqlValidationError(
-                "'table.exec.sink.type-length-enforcer' = 'TRIM_PAD' cannot cut and pad values nested in collections; set "
-                "'table.exec.sink.nested-constraint-enforcer' to 'ROWS', or use 'ERROR'."
-            )
+    cuts_in_collections = settings.nested_enforcer == "ROWS_AND_COLLECTIONS" and settings.length_enforcer == "TRIM_PAD"
+    if cuts_in_collections and any(_is_sized_in_collection(each, False) for each in types):
+        raise SqlValidationError(
+            "'table.exec.sink.type-length-enforcer' = 'TRIM_PAD' cannot cut and pad values nested in collections; set "
+            "'table.exec.sink.nested-constraint-enforcer' to 'ROWS', or use 'ERROR'."
+        )
     if not _is_needed(settings, types, node.input.types):
         return stream
     operator = operators.ConstraintEnforcerOperator(

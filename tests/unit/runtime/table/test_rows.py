@@ -105,7 +105,7 @@ def test_constraints_of_nested_values() -> None:
     assert played(constraints(row, array, drops_null=True, nested="ROWS"), rows) == [rows[0], *rows[2:]]
     assert played(constraints(row, array, drops_null=True, nested="ROWS_AND_COLLECTIONS"), rows) == [rows[0], rows[3]]
     assert played(constraints(row, lengths="TRIM_PAD", nested="ROWS"), [(0, (1, "abc"))]) == [(0, (1, "ab"))]
-    with pytest.raises(OperatorFailure, match="Column 'a.x' is NOT NULL"):
+    with pytest.raises(OperatorFailure, match=r"Column 'a\.x' is NOT NULL"):
         played(constraints(row, nested="ROWS"), [(0, (None, "ab"))])
     with pytest.raises(OperatorFailure, match=r"Column 'a\[value\]' is CHAR\(2\), however, a string of length 1"):
         played(constraints("MAP<INT, CHAR(2)>", lengths="ERROR", nested="ROWS_AND_COLLECTIONS"), [(0, {1: "a"})])

@@ -54,7 +54,9 @@ class ConstraintEnforcerOperator(TableOperator):
         """Make the checks of columns that need one."""
         self._not_null = [at for at, each in enumerate(self.types, 1) if not each.nullable]
         checks = _Checks(self.lengths, self.nested)
-        made = [(at, checks.of(each, name)) for at, (name, each) in enumerate(zip(self.names, self.types, strict=True), 1)]
+        made = [
+            (at, checks.of(each, name)) for at, (name, each) in enumerate(zip(self.names, self.types, strict=True), 1)
+        ]
         self._checks = [(at, check) for at, check in made if check is not None]
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -142,7 +144,9 @@ class _Checks:
         return never_null
 
     def _row(self, declared: LogicalType, path: str) -> Check | None:
-        parts = [self._inside(part, f"{path}.{name}") for name, part in zip(declared.names, declared.parts, strict=True)]
+        parts = [
+            self._inside(part, f"{path}.{name}") for name, part in zip(declared.names, declared.parts, strict=True)
+        ]
         if not any(parts):
             return None
         return lambda value: tuple(
@@ -163,7 +167,9 @@ class _Checks:
         return elements
 
     def _map(self, declared: LogicalType, path: str) -> Check | None:
-        key, item = (self._inside(part, f"{path}[{word}]") for part, word in zip(declared.parts, ("key", "value"), strict=True))
+        key, item = (
+            self._inside(part, f"{path}[{word}]") for part, word in zip(declared.parts, ("key", "value"), strict=True)
+        )
         if key is None and item is None:
             return None
 
