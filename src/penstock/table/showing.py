@@ -37,6 +37,10 @@ class Shower:
         """The result of SHOW."""
         if statement.kind in ("CREATE TABLE", "CREATE VIEW"):
             return told(("result",), [(self._create_text(statement),)])
+        if statement.kind == "CREATE CATALOG":
+            return told(("result",), [(self._catalog_text(statement.name[0]),)])
+        if statement.kind == "FULL MODULES":
+            return told(("module name", "used"), [("core", True)], (STRING, BOOLEAN))
         if statement.kind == "COLUMNS":
             return self._columns(statement.name, statement)
         names: dict[str, tuple[str, Callable[[], Iterable[str]]]] = {
@@ -55,6 +59,12 @@ class Shower:
             raise SqlError(f"SHOW {statement.kind} is not supported; these are: {', '.join(sorted(names))}.")
         title, found = names[statement.kind]
         return told((title,), [(each,) for each in sorted(_like(found(), statement))])
+
+    def _catalog_text(self, name: str) -> str:
+        catalog = self._manager.catalog(name)
+        options = ",\n".join(f"  '{key}' = '{value}'" for key, value in catalog.options.items())
+        comment = f"COMMENT '{catalog.comment}'\n" if catalog.comment else ""
+        return f"CREATE CATALOG `{catalog.name}`\n{comment}WITH (\n{options}\n)\n"
 
     def _database(self, statement: Show) -> tuple[str, str]:
         return self._manager.database_name(statement.name)

@@ -1,6 +1,6 @@
 """SQL into upsert sinks as a program: `python -m tests.kafka.jobs.tables '{"folder": ..., ...}'`.
 
-Two queries whose groups come, change and go again, each into a topic of Kafka and a table of SQLite. Ways to die are in
+Two queries whose groups come, change and go again, into topics of Kafka and tables of SQLite. Ways to die are in
 `tests.spark.jobs.deaths`.
 """
 
@@ -12,7 +12,6 @@ import sqlite3
 import sys
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from penstock.common import RestartStrategies
 from penstock.datastream import StreamExecutionEnvironment
@@ -41,6 +40,8 @@ class Order(counters.Order):
 
     servers: str = ""
     prefix: str = ""
+    topics: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
     def arguments(self) -> list[str]:
         """What to start the program with."""
@@ -61,12 +62,12 @@ def expected(count: int) -> dict[str, Table]:
     }
 
 
-def in_topics(servers: str, prefix: str, *, waits: bool = True) -> dict[str, Table]:
+def in_topics(order: Order, *, waits: bool = True) -> dict[str, Table]:
     """The tables as a reader of committed messages holds them."""
     found: dict[str, Table] = {}
-    for name in QUERIES:
+    for name in order.topics:
         held = found[name] = {}
-        for message in read_all(servers, prefix + name, waits=waits):
+        for message in read_all(order.servers, order.prefix + name, waits=waits):
             key = json.loads(message.key or b"")["id"]
             if message.value is None:
                 del held[key]  # one that was never there is an error
@@ -76,17 +77,17 @@ def in_topics(servers: str, prefix: str, *, waits: bool = True) -> dict[str, Tab
     return found
 
 
-def in_database(folder: Path) -> dict[str, Table]:
+def in_database(order: Order) -> dict[str, Table]:
     """The tables in SQLite."""
-    with sqlite3.connect(folder / DATABASE) as database:
-        rows = {name: database.execute(f"SELECT id, members, total FROM {name}").fetchall() for name in QUERIES}
+    with sqlite3.connect(order.path(DATABASE)) as database:
+        rows = {name: database.execute(f"SELECT id, members, total FROM {name}").fetchall() for name in order.tables}
     return {name: {id: (members, total) for id, members, total in found} for name, found in rows.items()}
 
 
-def create_database(folder: Path) -> None:
+def create_database(order: Order) -> None:
     """Make the empty tables."""
-    with sqlite3.connect(folder / DATABASE) as database:
-        for name in QUERIES:
+    with sqlite3.connect(order.path(DATABASE)) as database:
+        for name in order.tables:
             database.execute(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, members INTEGER, total INTEGER)")
 
 
@@ -105,7 +106,7 @@ def build(order: Order) -> StatementSet:
     """)
     columns = "id BIGINT, members BIGINT, total BIGINT, PRIMARY KEY (id) NOT ENFORCED"
     statements = tables.create_statement_set()
-    for name, query in QUERIES.items():
+    for name in order.topics:
         tables.execute_sql(f"""
             CREATE TABLE {name}_topic ({columns}) WITH (
                 'connector' = 'upsert-kafka', 'topic' = '{order.prefix}{name}', 'key.format' = 'json',
@@ -113,13 +114,14 @@ def build(order: Order) -> StatementSet:
                 'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '{order.prefix}{name}'
             )
         """)
+        statements.add_insert_sql(f"INSERT INTO {name}_topic {QUERIES[name]}")
+    for name in order.tables:
         tables.execute_sql(f"""
             CREATE TABLE {name}_table ({columns}) WITH (
                 'connector' = 'jdbc', 'url' = 'jdbc:sqlite:{order.path(DATABASE)}', 'table-name' = '{name}'
             )
         """)
-        statements.add_insert_sql(f"INSERT INTO {name}_topic {query}")
-        statements.add_insert_sql(f"INSERT INTO {name}_table {query}")
+        statements.add_insert_sql(f"INSERT INTO {name}_table {QUERIES[name]}")
     return statements
 
 

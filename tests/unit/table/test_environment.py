@@ -252,3 +252,17 @@ def test_wrong_options_are_refused(tables: StreamTableEnvironment, options: str,
     tables.execute_sql(f"CREATE TABLE t (a INT) WITH ({options})")
     with pytest.raises(SqlError, match=message):
         tables.execute_sql("SELECT * FROM t")
+
+
+def test_catalogs_and_modules_are_shown(tables: StreamTableEnvironment) -> None:
+    tables.execute_sql("CREATE CATALOG c COMMENT 'mine' WITH ('type' = 'generic_in_memory')")
+    (row,) = tables.execute_sql("SHOW CREATE CATALOG c").collect()
+    assert row[0] == "CREATE CATALOG `c`\nCOMMENT 'mine'\nWITH (\n  'type' = 'generic_in_memory'\n)\n"
+    assert [tuple(each) for each in tables.execute_sql("SHOW FULL MODULES").collect()] == [("core", True)]
+    assert tables.list_modules() == tables.list_full_modules() == ["core"]
+
+
+@pytest.mark.parametrize("statement", ["TRUNCATE TABLE t", "LOAD MODULE m", "DELETE FROM t", "CALL p()", "ADD JAR 'x'"])
+def test_statements_that_are_not_there_are_refused_by_name(tables: StreamTableEnvironment, statement: str) -> None:
+    with pytest.raises(SqlError, match=f"{statement.split()[0]} is not supported: "):
+        tables.execute_sql(statement)

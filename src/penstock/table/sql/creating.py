@@ -26,6 +26,22 @@ __all__ = ["CreateParser"]
 LIKE_FEATURES = ("ALL", "CONSTRAINTS", "DISTRIBUTION", "GENERATED", "METADATA", "OPTIONS", "PARTITIONS", "WATERMARKS")
 
 
+NOT_THERE = {
+    "LOAD": "there are the built-in functions, and no modules to load",
+    "UNLOAD": "there are the built-in functions, and no modules to unload",
+    "ANALYZE": "plans of streams need no statistics",
+    "TRUNCATE": "a stream only adds to tables; empty them in the system that holds them",
+    "DELETE": "rows are deleted by queries that take them back, or in the system that holds them",
+    "UPDATE": "rows are updated by queries with a primary key to write by, or in the system that holds them",
+    "CALL": "there are no procedures",
+    "STOP": "stop a job by its client, result.get_job_client(), or by the command line",
+    "ADD": "there is no Java to add jars for; Python files are shipped by add_python_file",
+    "REMOVE": "there is no Java to remove jars of",
+    "COMPILE": "plans are not written to files; the uids of operators come from the query, so that state is found again",
+}
+"""Statements of Flink that are known by name, and why they are not there."""
+
+
 class CreateParser(ClauseParser):
     """Everything that begins with CREATE."""
 
@@ -35,7 +51,13 @@ class CreateParser(ClauseParser):
         query = self._parse_statement() if first and self._may_begin_query() else None
         if not isinstance(query, exp.Query | exp.Values):
             word = first.text if first else "the end"
-            self.raise_error(f"Expected a statement, found {word}", first)
+            reason = NOT_THERE.get(word.upper())
+            self.raise_error(
+                f"Expected a statement, found {word}"
+                if reason is None
+                else f"{word.upper()} is not supported: {reason}",
+                first,
+            )
         assert first is not None
         return Query(query, text=str(self.sql[first.start : self._prev.end + 1]), source=self.sql)  # type: ignore[arg-type]
 
