@@ -5,6 +5,8 @@ A name stands for all that is in it. `test_surface` fails on a gap that is not l
 
 from __future__ import annotations
 
+from tests.api import table_exclusions
+
 DATASTREAM = "pyflink.datastream"
 FUNCTIONS = f"{DATASTREAM}.functions"
 STREAMS = f"{DATASTREAM}.data_stream"
@@ -26,6 +28,7 @@ JVM_METHODS = {
 }
 
 MISSING: dict[str, set[str]] = {
+    **table_exclusions.MISSING,
     "to come with more connectors and formats": {
         f"{CONNECTORS}.dynamic_kafka",
     },

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 SURFACE = json.loads(Path(__file__).with_name("pyflink_surface.json").read_text())
+SURFACE["modules"].update(json.loads(Path(__file__).with_name("pyflink_table_surface.json").read_text())["modules"])
 MISSING = object()
 
 
@@ -82,7 +83,7 @@ def _callable_name(module: str, path: str, details: dict[str, Any]) -> Name:
 def signature_problem(name: Name, found: Callable[..., Any]) -> str | None:
     """How a call that is right in PyFlink could go wrong in Penstock, or None."""
     last = name.path.rpartition(".")[2]
-    if name.parameters is None or (last.startswith("__") and last != "__init__"):
+    if name.parameters is None or not callable(found) or (last.startswith("__") and last != "__init__"):
         return None
     theirs = [parameter.lstrip("*") for parameter in name.parameters]
     # A parameter that takes a JVM object has no counterpart; one of ours takes its place.

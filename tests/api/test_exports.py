@@ -11,10 +11,11 @@ import pytest
 import penstock.common
 import penstock.datastream
 import penstock.metrics
+import penstock.table
 
 MODULES = sorted(
     module.name
-    for package in (penstock.common, penstock.datastream, penstock.metrics)
+    for package in (penstock.common, penstock.datastream, penstock.metrics, penstock.table)
     for module in [
         *pkgutil.walk_packages(package.__path__, package.__name__ + "."),
         pkgutil.ModuleInfo(package, package.__name__, True),  # type: ignore[arg-type]

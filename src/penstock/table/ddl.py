@@ -103,9 +103,9 @@ class CatalogStatements:
             place: dict[Any, CatalogFunction] = self.manager.system_functions
             key: Any = name[-1].lower()
         elif statement.is_temporary:
-            place, key = self.manager.temporary_functions, self.manager.full_name(name)
+            place, key = self.manager.temporary_functions, self.manager.function_name(name)
         else:
-            whole = self.manager.full_name(name)
+            whole = self.manager.function_name(name)
             place, key = self.manager.database_of(whole).functions, whole[2]
         if key in place and not statement.if_not_exists:
             raise CatalogError(f"Function {'.'.join(name)} exists already; drop it first, or say IF NOT EXISTS.")
@@ -142,7 +142,7 @@ class CatalogStatements:
             self._drop_catalog(statement)
 
     def _drop_function(self, statement: Drop) -> None:
-        name = self.manager.full_name(statement.name)
+        name = self.manager.function_name(statement.name)
         places: list[tuple[dict[Any, CatalogFunction], Any]] = [(self.manager.database_of(name).functions, name[2])]
         if statement.is_temporary:
             places = [(self.manager.temporary_functions, name)]

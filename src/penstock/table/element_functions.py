@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.table.external_values import external_row, internal_row
+from penstock.vocabulary.sql.external_values import external_row, internal_row
 from penstock.vocabulary.sql.logical_types import LogicalType
 
 __all__ = ["ToElement", "ToRow"]

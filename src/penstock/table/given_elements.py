@@ -12,8 +12,8 @@ from penstock.table.catalog.columns import PhysicalColumn, TableSchema
 from penstock.table.catalog.entries import CatalogTable
 from penstock.table.connectors.contract import ALL_KINDS, INSERTS
 from penstock.table.data_type_texts import declared_type
-from penstock.table.external_values import internal_row
 from penstock.table.inline_tables import GivenRows
+from penstock.vocabulary.sql.external_values import internal_row
 from penstock.vocabulary.sql.logical_types import MAX_LENGTH, Kind, LogicalType, row_of
 
 __all__ = ["given_table", "learned_type"]

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
-from penstock.table.external_values import per_second
+from penstock.vocabulary.sql.external_values import per_second
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.row_kinds import SHORT_NAMES
 

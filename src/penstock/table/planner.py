@@ -26,7 +26,7 @@ from penstock.table.changelog.modes import Updates
 from penstock.table.changelog.sinks import infer_for_sink
 from penstock.table.explanation import plan_text
 from penstock.table.metadata.keys import Keys, upsert_keys
-from penstock.table.rules.optimization import optimized
+from penstock.table.rules.batch import final_plan
 from penstock.table.translation.settings import TableSettings
 from penstock.table.translation.sinks import translate_sink
 from penstock.table.translation.translator import Translator
@@ -50,7 +50,7 @@ class PlannedTable:
     @cached_property
     def inferred(self) -> InferredPlan:
         """The optimized plan with changelog modes."""
-        return infer_changelog(optimized(self.plan))
+        return infer_changelog(final_plan(self.plan, self.context.settings))
 
     @property
     def changelog_kinds(self) -> frozenset[int]:

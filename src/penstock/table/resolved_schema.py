@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.vocabulary.sql.logical_types import LogicalType
+from penstock.table.types import DataType
+from penstock.vocabulary.sql.logical_types import LogicalType, row_of
 
 __all__ = ["ResolvedSchema"]
 
@@ -20,7 +21,7 @@ class ResolvedSchema:
     watermarks: tuple[tuple[str, str], ...] = ()
 
     @staticmethod
-    def of(row_type: LogicalType) -> ResolvedSchema:
+    def of_row_type(row_type: LogicalType) -> ResolvedSchema:
         """The schema of a query."""
         return ResolvedSchema(row_type.names, row_type.parts)
 
@@ -32,9 +33,9 @@ class ResolvedSchema:
         """Their names."""
         return list(self.names)
 
-    def get_column_data_types(self) -> list[LogicalType]:
+    def get_column_data_types(self) -> list[DataType]:
         """Their types."""
-        return list(self.types)
+        return [DataType(each) for each in self.types]
 
     # The names of PyFlink's older TableSchema.
 
@@ -46,9 +47,24 @@ class ResolvedSchema:
         """How many columns there are."""
         return len(self.names)
 
-    def get_field_data_types(self) -> list[LogicalType]:
+    def get_field_data_types(self) -> list[DataType]:
         """The types of the columns."""
-        return list(self.types)
+        return self.get_column_data_types()
+
+    def get_field_data_type(self, field: int | str) -> DataType | None:
+        """The type of a column, by its name or its number from 0; None if there is none."""
+        place = self.names.index(field) if isinstance(field, str) and field in self.names else field
+        if not isinstance(place, int) or not 0 <= place < len(self.types):
+            return None
+        return DataType(self.types[place])
+
+    def get_field_name(self, field_index: int) -> str | None:
+        """The name of a column, by its number from 0; None if there is none."""
+        return self.names[field_index] if 0 <= field_index < len(self.names) else None
+
+    def to_row_data_type(self) -> DataType:
+        """The columns as a row type."""
+        return DataType(row_of(self.names, self.types))
 
     def __str__(self) -> str:
         """As Flink prints a schema."""

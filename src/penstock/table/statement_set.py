@@ -10,6 +10,8 @@ from penstock.table.explain_detail import ExplainDetail
 from penstock.table.sql import parse
 from penstock.table.sql.statements import Insert
 from penstock.table.table import Table
+from penstock.table.table_descriptor import TableDescriptor
+from penstock.table.table_pipeline import TablePipeline
 from penstock.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -34,7 +36,14 @@ class StatementSet:
         self._planned.append(self._environment.planned_insert(statements[0]))
         return self
 
-    def add_insert(self, target_path_or_descriptor: str, table: Table, overwrite: bool = False) -> StatementSet:
+    def add(self, table_pipeline: TablePipeline) -> StatementSet:
+        """Add a pipeline that `Table.insert_into` has made."""
+        self._planned.append(table_pipeline.planned)
+        return self
+
+    def add_insert(
+        self, target_path_or_descriptor: str | TableDescriptor, table: Table, overwrite: bool = False
+    ) -> StatementSet:
         """Add writing a table's rows to the table of a path."""
         self._planned.append(self._environment.planned_table_insert(target_path_or_descriptor, table, overwrite))
         return self

@@ -6,11 +6,16 @@ import datetime
 from collections.abc import Callable
 
 from penstock.common.configuration import Configuration
+from penstock.errors import ConfigurationError
+from penstock.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig"]
 
 ZONE = "table.local-time-zone"
 TTL = "table.exec.state.ttl"
+DIALECT = "table.sql-dialect"
+CODE_LENGTH = "table.generated-code.max-length"
+PYTHON = "python.executable"
 
 
 class TableConfig:
@@ -59,6 +64,32 @@ class TableConfig:
         """How long untouched state is kept; zero means for ever."""
         text = self.get(TTL, "0 ms").split()[0]
         return datetime.timedelta(milliseconds=int(text))
+
+    def get_sql_dialect(self) -> SqlDialect:
+        """The grammar of statements."""
+        return SqlDialect[self.get(DIALECT, "DEFAULT").upper()]
+
+    def set_sql_dialect(self, sql_dialect: SqlDialect) -> None:
+        """Choose the grammar of statements; there is Flink's own."""
+        if sql_dialect is not SqlDialect.DEFAULT:
+            raise ConfigurationError("set_sql_dialect: there is only SqlDialect.DEFAULT here.")
+        self.set(DIALECT, "default")
+
+    def get_max_generated_code_length(self) -> int:
+        """Kept for programs that set it: no Java is generated."""
+        return int(self.get(CODE_LENGTH, "4000"))
+
+    def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
+        """Kept for programs that set it: no Java is generated."""
+        self.set(CODE_LENGTH, str(max_generated_code_length))
+
+    def get_python_executable(self) -> str | None:
+        """The Python that runs user functions, if one was chosen."""
+        return self.get(PYTHON, "") or None
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Choose the Python that runs user functions."""
+        self.set(PYTHON, python_exec)
 
     def get_configuration(self) -> Configuration:
         """All keys that were set."""

@@ -7,23 +7,29 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from sqlglot import exp
+
 from penstock.common.configuration import Configuration
 from penstock.connectors.discarding_sink import DiscardingSink
 from penstock.connectors.driver_sinks import CollectSink
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.stream import DataStream
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
-from penstock.errors import SqlError
+from penstock.errors import CatalogError, SqlError
 from penstock.runtime.operators.sink import DriverSinkOperator
 from penstock.table import planner
-from penstock.table.binder.session import PlanningContext
+from penstock.table.binder.session import PlanningContext, Session
+from penstock.table.catalog.catalog import Catalog
 from penstock.table.catalog.entries import CatalogTable, CatalogView
 from penstock.table.catalog.lookup import CatalogManager
 from penstock.table.connectors import registry
 from penstock.table.ddl import CatalogStatements
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import ExplainDetail
+from penstock.table.expression import Expression
+from penstock.table.function_registry import FunctionRegistry, user_function_of
 from penstock.table.given_elements import given_table
+from penstock.table.module import ModuleEntry
 from penstock.table.resolved_schema import ResolvedSchema
 from penstock.table.showing import Shower
 from penstock.table.sql import parse, parse_expression, parse_query
@@ -46,11 +52,22 @@ from penstock.table.statement_set import StatementSet
 from penstock.table.table import Table
 from penstock.table.table_config import TableConfig
 from penstock.table.table_descriptor import TableDescriptor
+from penstock.table.table_queries import values_query
 from penstock.table.table_result import TableResult, ok, told
 from penstock.vocabulary.sql import scalar
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 
-__all__ = ["TableEnvironment"]
+__all__ = ["StreamTableEnvironment", "TableEnvironment"]  # noqa: F822 (the first by __getattr__)
+
+
+def __getattr__(name: str) -> Any:
+    """`StreamTableEnvironment` too, which PyFlink has in this module; it builds on what is in here."""
+    if name == "StreamTableEnvironment":
+        from penstock.table.stream_table_environment import StreamTableEnvironment
+
+        return StreamTableEnvironment
+    raise AttributeError(name)
+
 
 BIGINT = LogicalType(Kind.BIGINT)
 
@@ -58,7 +75,7 @@ BIGINT = LogicalType(Kind.BIGINT)
 TABLE_PREFIXES = ("table.", "sql-client.", "__table")
 
 
-class TableEnvironment:
+class TableEnvironment(FunctionRegistry):
     """Runs SQL: `execute_sql` any statement, `sql_query` a query as a Table to go on with."""
 
     def __init__(
@@ -66,8 +83,8 @@ class TableEnvironment:
     ) -> None:
         """Made by `create`."""
         settings = settings or EnvironmentSettings.in_streaming_mode()
-        self._is_streaming = settings.is_streaming_mode()
         self.stream_environment = environment or StreamExecutionEnvironment.get_execution_environment()
+        self._is_streaming = settings.is_streaming_mode()
         self._catalogs = CatalogManager(settings.get_built_in_catalog_name(), settings.get_built_in_database_name())
         self._config = TableConfig(self._configure)
         self._config.add_configuration(settings.get_configuration())
@@ -86,6 +103,11 @@ class TableEnvironment:
     def _configure(self, key: str, value: str) -> None:
         if not key.startswith(TABLE_PREFIXES):
             self.stream_environment.configure(Configuration.from_dict({key: value}))
+
+    def _is_batch(self) -> bool:
+        """Whether the settings of the environment, or of the program, ask for batch mode."""
+        configured = self.stream_environment.get_configuration().get_string("execution.runtime-mode", "STREAMING")
+        return not self._is_streaming or configured.upper() == "BATCH"
 
     def get_config(self) -> TableConfig:
         """The settings of this environment."""
@@ -149,6 +171,14 @@ class TableEnvironment:
     def _table_of(self, statement: Query) -> Table:
         return Table(self, planner.plan_query(statement.query, self._context(statement.source)))
 
+    def bound(self, query: exp.Expr) -> planner.PlannedTable:
+        """The plan of a query that is a tree already, as the Table API makes them."""
+        return planner.plan_query(query, self._context())
+
+    def session(self) -> Session:
+        """What binds parts of queries of the Table API."""
+        return Session.of(self._context())
+
     def create_statement_set(self) -> StatementSet:
         """An empty set of INSERTs that run as one job."""
         return StatementSet(self)
@@ -173,6 +203,8 @@ class TableEnvironment:
 
     def _context(self, text: str = "") -> PlanningContext:
         settings = self._config.to_map()
+        if self._is_batch():
+            settings = {**settings, "execution.runtime-mode": "BATCH"}
         return PlanningContext(
             catalog=self._catalogs,
             source_of=registry.source_of,
@@ -181,7 +213,7 @@ class TableEnvironment:
             parse_expression=parse_expression,
             settings=settings,
             text=text,
-            function_of=lambda name: self._catalogs.function((name,)),
+            function_of=lambda name: user_function_of(self._catalogs, name),
         )
 
     def planned_insert(self, statement: Insert) -> tuple[str, Any]:
@@ -198,10 +230,14 @@ class TableEnvironment:
         )
         return ".".join(self._catalogs.full_name(statement.table)), made
 
-    def planned_table_insert(self, path: str, table: Table, overwrite: bool = False) -> tuple[str, Any]:
-        """The same for a Table and a path."""
+    def planned_table_insert(
+        self, target: str | TableDescriptor, table: Table, overwrite: bool = False
+    ) -> tuple[str, Any]:
+        """The same for a Table and a path, or for a table that is described in place."""
         refuse_overwrite(overwrite)
-        parts = self._path(path)
+        if isinstance(target, TableDescriptor):
+            target = self._described(target)
+        parts = self._path(target)
         made = planner.plan_insert(parts, table.planned, self._context())
         return ".".join(self._catalogs.full_name(parts)), made
 
@@ -237,7 +273,7 @@ class TableEnvironment:
             table.planned.row_type,
             lambda: rows,
             client=client,
-            is_streaming=self._is_streaming,
+            is_streaming=not self._is_batch(),
             zone=self._config.get_local_timezone(),
         )
 
@@ -279,22 +315,34 @@ class TableEnvironment:
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """A table that is described in place."""
-        name = f"Unregistered${next(self._numbers)}"
+        return self.from_path(self._described(descriptor))
+
+    def _described(self, descriptor: TableDescriptor) -> str:
+        name = f"`Unregistered${next(self._numbers)}`"
         self.create_temporary_table(name, descriptor)
-        return self.from_path(f"`{name}`")
+        return name
 
     def from_elements(self, elements: Iterable[Any], schema: Any = None, verify_schema: bool = True) -> Table:
-        """A table of rows of the program; `schema` are names of columns, or a row type from DataTypes."""
-        entry = given_table(list(elements), schema)
+        """A table of rows of the program; `schema` are names of columns, or a row type from DataTypes.
+
+        Elements may be expressions too: `row(1, "a")`.
+        """
+        given = list(elements)
+        if any(isinstance(each, Expression) for each in given):
+            return Table(self, self.bound(values_query(given, schema)))
+        return self._of_rows(given_table(given, schema))
+
+    def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
+        """A table of the rows of a pandas DataFrame; `schema` are names or types of columns, or a row type."""
+        from penstock.table.data_frames import rows_of
+
+        rows, row_type = rows_of(pdf, schema)
+        return self._of_rows(given_table(rows, row_type))
+
+    def _of_rows(self, entry: CatalogTable) -> Table:
         name = f"Elements${next(self._numbers)}"
         self._catalogs.create((name,), entry, is_temporary=True)
         return self.from_path(f"`{name}`")
-
-    def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
-        """A table of the rows of a pandas DataFrame."""
-        rows = [tuple(row) for row in pdf.astype(object).where(pdf.notna(), None).itertuples(index=False)]
-        rows = [tuple(each.to_pydatetime() if hasattr(each, "to_pydatetime") else each for each in row) for row in rows]
-        return self.from_elements(rows, schema or list(map(str, pdf.columns)))
 
     def create_temporary_view(self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any) -> None:
         """Give a Table a name for statements; it hides a table of the same name."""
@@ -315,14 +363,14 @@ class TableEnvironment:
         view = CatalogView("", catalog, database, query_operation=table.planned.plan)
         self._catalogs.create(self._path(view_path), view, is_temporary=is_temporary)
 
-    def create_temporary_table(self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool = False) -> None:
+    def create_temporary_table(self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool = False) -> None:
         """Create a table from a descriptor, for this program only."""
         entry = descriptor.to_entry()
-        self._catalogs.create(self._path(path), entry, is_temporary=True, if_not_exists=ignore_if_exists)
+        self._catalogs.create(self._path(path), entry, is_temporary=True, if_not_exists=ignoreIfExists)
 
-    def create_table(self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool = False) -> None:
+    def create_table(self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool = False) -> None:
         """Create a table from a descriptor in its catalog."""
-        self._catalogs.create(self._path(path), descriptor.to_entry(), if_not_exists=ignore_if_exists)
+        self._catalogs.create(self._path(path), descriptor.to_entry(), if_not_exists=ignoreIfExists)
 
     def drop_table(self, table_path: str, ignore_if_not_exists: bool = True) -> bool:
         """Drop a table; returns whether it was there."""
@@ -339,6 +387,40 @@ class TableEnvironment:
     def drop_temporary_view(self, view_path: str) -> bool:
         """Drop a temporary view; returns whether it was there."""
         return self._catalogs.drop(self._path(view_path), CatalogView, True, if_exists=True)
+
+    # ---- what functions need where they run ----
+
+    def add_python_file(self, file_path: str) -> None:
+        """Let user functions import a file or folder."""
+        self.stream_environment.add_python_file(file_path)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Let user functions read what is in an archive."""
+        self.stream_environment.add_python_archive(archive_path, target_dir)
+
+    def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
+        """Let user functions use packages that a file lists."""
+        self.stream_environment.set_python_requirements(requirements_file_path, requirements_cache_dir)
+
+    # ---- catalogs and modules ----
+
+    def get_catalog(self, catalog_name: str) -> Catalog | None:
+        """A catalog by its name; None if there is none."""
+        return self._catalogs.catalogs.get(catalog_name)
+
+    def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
+        """Give a catalog a name here."""
+        if catalog_name in self._catalogs.catalogs:
+            raise CatalogError(f"Catalog {catalog_name} exists already; drop it first.")
+        self._catalogs.catalogs[catalog_name] = catalog
+
+    def list_modules(self) -> list[str]:
+        """The modules whose functions are found: Flink's core module."""
+        return ["core"]
+
+    def list_full_modules(self) -> list[ModuleEntry]:
+        """All modules that are loaded."""
+        return [ModuleEntry("core", True)]
 
     # ---- what there is ----
 

@@ -10,9 +10,9 @@ from typing import Any
 from penstock.common.job_client import JobClient
 from penstock.common.types import Row
 from penstock.datastream.closeable_iterator import CloseableIterator
-from penstock.table.external_values import external_row
 from penstock.table.printed_tables import framed, framed_changelog
 from penstock.table.resolved_schema import ResolvedSchema
+from penstock.table.result_rows import result_row
 from penstock.table.shown_values import shown_rows
 from penstock.vocabulary.sql.logical_types import MAX_LENGTH, Kind, LogicalType, row_of
 from penstock.vocabulary.sql.row_kinds import SHORT_NAMES
@@ -60,7 +60,7 @@ class TableResult:
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """The columns."""
-        return ResolvedSchema.of(self._row_type)
+        return ResolvedSchema.of_row_type(self._row_type)
 
     def get_table_schema(self) -> ResolvedSchema:
         """The columns."""
@@ -74,7 +74,7 @@ class TableResult:
     def collect(self) -> CloseableIterator[Row]:
         """The rows, as Row objects with their kinds; ends with the job. Close it to stop the job."""
         rows = self._rows()
-        convert = external_row(self._row_type)
+        convert = result_row(self._row_type)
         return CloseableIterator(map(convert, rows), rows.close)
 
     def print(self) -> None:

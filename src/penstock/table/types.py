@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.common.types import Row, RowKind
 from penstock.errors import DeclaredTypeError
 from penstock.vocabulary.sql.logical_types import MAX_LENGTH, Kind, LogicalType
 
-__all__ = ["DataType", "DataTypes", "Field", "Resolution"]
+__all__ = ["DataType", "DataTypes", "Field", "Resolution", "Row", "RowKind"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,26 @@ class DataType:
     def nullable(self) -> DataType:
         """The same with NULL."""
         return DataType(self.logical_type.with_nullable(True))
+
+    # Of a ROW, under the names that PyFlink has for it.
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the fields of a ROW."""
+        return list(self.logical_type.names)
+
+    @property
+    def fields(self) -> list[Field]:
+        """The fields of a ROW."""
+        return [Field(name, each) for name, each in zip(self.names, self.field_types(), strict=True)]
+
+    def field_names(self) -> list[str]:
+        """The names of the fields of a ROW."""
+        return self.names
+
+    def field_types(self) -> list[DataType]:
+        """The types of the fields of a ROW."""
+        return [DataType(each) for each in self.logical_type.parts]
 
     def __str__(self) -> str:
         return str(self.logical_type)

@@ -21,8 +21,8 @@ from penstock.table.connectors.contract import TableContext
 from penstock.table.connectors.kafka import _Deserializer, _Layout, _Serializer
 from penstock.table.connectors.options import Options
 from penstock.table.connectors.row_formats import row_format
-from penstock.table.external_values import internal_row
 from penstock.table.sql import parse_type
+from penstock.vocabulary.sql.external_values import internal_row
 
 COLUMNS = "id INT, name STRING, price DECIMAL(10, 2), at TIMESTAMP(3), day DATE, good BOOLEAN, x DOUBLE"
 ROW_TYPE = parse_type(f"ROW<{COLUMNS}> NOT NULL")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from penstock.vocabulary.sql.logical_types import Kind
 from penstock.vocabulary.sql.ordering import SortField
 from penstock.vocabulary.sql.typed_expressions import AggregateCall, Call, FieldRef, Literal, TypedExpression
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION, UserFunction
 
 __all__ = ["call_text", "expression_text", "field_names", "order_text"]
 
@@ -53,6 +54,8 @@ def _call_text(call: Call, arguments: list[str], names: Sequence[str]) -> str:
         return f"{arguments[0]}.{_nested_name(call)}"
     if call.function == "ITEM":
         return f"{arguments[0]}[{arguments[1]}]"
+    if call.options and isinstance(call.options[0], UserFunction):
+        return f"{call.options[0]}({', '.join(arguments)})"
     options = [str(each) for each in call.options]
     return f"{call.function}({', '.join(arguments + options)})"
 
@@ -70,7 +73,8 @@ def call_text(call: AggregateCall, names: Sequence[str]) -> str:
     order = [f"{names[index]}{' DESC' if is_descending else ''}" for index, is_descending in call.order]
     ordered = f" ORDER BY {', '.join(order)}" if order else ""
     chosen = "" if call.filter is None else f" FILTER {names[call.filter]}"
-    return f"{call.function}({distinct}{arguments}{ordered}){chosen}"
+    name = call.options[0] if call.function == USER_FUNCTION else call.function
+    return f"{name}({distinct}{arguments}{ordered}){chosen}"
 
 
 def order_text(order: Sequence[SortField], names: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from penstock.table.algebra.descriptions import expression_text, field_names
 from penstock.table.algebra.plan_node import OneInput, PlanNode, maybe_null, unique_names
 from penstock.vocabulary.sql.logical_types import LogicalType, TimeAttribute, row_of
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
 __all__ = ["Correlate", "IntervalJoin", "Join", "JoinKind", "WindowJoin"]
 
@@ -159,4 +160,5 @@ class Correlate(OneInput):
         """The function."""
         arguments = ", ".join(expression_text(each, self.input.names) for each in self.arguments)
         kind = JoinKind.LEFT if self.is_left else JoinKind.INNER
-        return f"Correlate(invocation=[{self.function}({arguments})], joinType=[{kind.value}])"
+        name = self.options[0] if self.function == USER_FUNCTION else self.function
+        return f"Correlate(invocation=[{name}({arguments})], joinType=[{kind.value}])"

@@ -10,9 +10,12 @@ from penstock.errors import PenstockError
 from penstock.table.binder.columns import ColumnList
 from penstock.table.binder.expressions import ExpressionBinder
 from penstock.table.binder.function_calls import function_name
+from penstock.table.binder.session import Session
+from penstock.table.binder.user_functions import is_user_aggregate, user_function, user_taken
 from penstock.vocabulary.sql.aggregates import AGGREGATE_FUNCTIONS, result_type
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
 __all__ = ["aggregate_call", "aggregate_name", "is_aggregate"]
 
@@ -27,12 +30,15 @@ def aggregate_name(node: exp.Expr) -> str:
     return SYNONYMS.get(name, name)
 
 
-def is_aggregate(node: exp.Expr) -> bool:
+def is_aggregate(node: exp.Expr, session: Session) -> bool:
     """Whether a node is a call of an aggregate function, with what may be around it."""
     if isinstance(node, WRAPPERS):
-        return is_aggregate(node.this)
+        return is_aggregate(node.this, session)
     if not isinstance(node, exp.Func):
         return False
+    of_user = user_function(node, session)
+    if of_user is not None:
+        return is_user_aggregate(of_user)
     name = aggregate_name(node)
     return name in AGGREGATE_FUNCTIONS and name not in ONLY_OVER
 
@@ -51,7 +57,8 @@ def aggregate_call(node: exp.Expr, binder: ExpressionBinder, columns: ColumnList
         elif isinstance(call, exp.RespectNulls):
             options.append("RESPECT NULLS")
         call = call.this
-    name = aggregate_name(call)
+    of_user = user_function(call, binder.session)
+    name = aggregate_name(call) if of_user is None else USER_FUNCTION
     arguments = [each for each in _arguments(call) if not isinstance(each, (exp.Var, exp.Star))]
     is_distinct = any(isinstance(each, exp.Distinct) for each in arguments)
     values: list[exp.Expr] = []
@@ -61,9 +68,14 @@ def aggregate_call(node: exp.Expr, binder: ExpressionBinder, columns: ColumnList
                 order = _order(part, binder, columns)
                 part = part.this
             values.append(part)
-    numbers = [columns.add(binder.value(each)) for each in values]
+    bound = [binder.value(each) for each in values]
+    if of_user is not None:
+        bound = list(user_taken(binder, node, of_user, bound))
+    numbers = [columns.add(each) for each in bound]
     types = tuple([columns.columns[each].type for each in numbers])
     options += [each.name for each in call.args.get("clauses") or () if isinstance(each, exp.Var)]
+    if of_user is not None:
+        return AggregateCall(name, tuple(numbers), of_user.result_type, types, is_distinct, chosen, order, (of_user,))
     found = _result_type(node, name, types, is_distinct, is_grouped, binder)
     if chosen is not None and name not in ("COUNT",):
         found = found.with_nullable(True)

@@ -14,7 +14,7 @@ from penstock.table.binder.problems import near_names
 from penstock.table.binder.scopes import Ambiguous, NotFound, Scope, nested_field
 from penstock.table.binder.session import Session
 from penstock.table.sql.data_types import logical_type
-from penstock.table.sql.nodes import IntervalPrecision, MapConstructor, TemporalLiteral
+from penstock.table.sql.nodes import BoundValue, CastTo, IntervalPrecision, MapConstructor, TemporalLiteral
 from penstock.vocabulary.sql import scalar
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, TimeAttribute
 from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, Literal, TypedExpression
@@ -264,6 +264,13 @@ class ExpressionBinder:
         to = logical_type(node.args["to"])
         return self.cast(node, self.value(node.this), to, isinstance(node, exp.TryCast))
 
+    def _cast_to(self, node: CastTo) -> TypedExpression:
+        return self.cast(node, self.value(node.this), node.args["to"], bool(node.args.get("is_try")))
+
+    def _bound_value(self, node: BoundValue) -> TypedExpression:
+        bound: Literal = node.args["literal"]
+        return bound
+
     def _bracket(self, node: exp.Bracket) -> TypedExpression:
         return self.call(node, "ITEM", [self.value(node.this), self.value(node.expressions[0])])
 
@@ -359,6 +366,8 @@ HANDLERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], TypedExpression
     exp.Escape: ExpressionBinder._escape,
     exp.Case: ExpressionBinder._case,
     exp.Cast: ExpressionBinder._cast,
+    CastTo: ExpressionBinder._cast_to,
+    BoundValue: ExpressionBinder._bound_value,
     exp.TryCast: ExpressionBinder._cast,
     exp.Bracket: ExpressionBinder._bracket,
     exp.Array: ExpressionBinder._array,

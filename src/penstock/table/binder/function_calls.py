@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from penstock.table.binder.scopes import nested_field
 from penstock.table.sql.data_types import logical_type
-from penstock.vocabulary.sql.logical_types import Kind, LogicalType, TimeAttribute
+from penstock.vocabulary.sql.logical_types import MAX_LENGTH, Kind, LogicalType, TimeAttribute
 from penstock.vocabulary.sql.typed_expressions import Call, TypedExpression
 
 if TYPE_CHECKING:
@@ -30,10 +31,17 @@ def function_name(node: exp.Expr) -> str:
 
 def function_call(binder: ExpressionBinder, node: exp.Func) -> TypedExpression:
     """The typed expression of a call."""
+    from penstock.table.binder.user_functions import user_function, user_scalar
+
+    of_user = user_function(node, binder.session)
+    if of_user is not None:
+        return user_scalar(binder, node, of_user)
     special = SPECIAL.get(type(node))
     if special is not None:
         return special(binder, node)
     name = function_name(node)
+    if name == "$FIELD":
+        return _numbered_field(binder, node)
     if name == "PROCTIME" and not node.expressions:
         return Call("PROCTIME", (), PROCTIME_TYPE)
     if name.startswith("JSON_") and (node.args.get("clauses") or _has_words(node)):
@@ -42,7 +50,25 @@ def function_call(binder: ExpressionBinder, node: exp.Func) -> TypedExpression:
         unit, *rest = node.expressions
         return binder.call(node, name, [binder.value(each) for each in rest], (unit.name.upper(),))
     arguments = node.expressions if isinstance(node, exp.Anonymous) else _arguments(node)
-    return binder.call(node, name, [binder.value(_by_position(each)) for each in arguments])
+    options = node.args.get("options") or ()
+    bound = [binder.value(_by_position(each)) for each in arguments]
+    if name == "+" and len(bound) == 2 and any(each.type.kind in (Kind.CHAR, Kind.VARCHAR) for each in bound):
+        return binder.call(node, "CONCAT", [_as_text(binder, node, each) for each in bound])
+    return binder.call(node, name, bound, options)
+
+
+def _as_text(binder: ExpressionBinder, node: exp.Expr, value: TypedExpression) -> TypedExpression:
+    """A value as text: the Table API's + of texts puts them behind each other, which SQL's does not."""
+    is_text = value.type.kind in (Kind.CHAR, Kind.VARCHAR)
+    return value if is_text else binder.cast(node, value, LogicalType(Kind.VARCHAR, True, (MAX_LENGTH,)))
+
+
+def _numbered_field(binder: ExpressionBinder, node: exp.Func) -> TypedExpression:
+    """A field of a row by its number, which the Table API has beside its name."""
+    row, number = binder.bind(node.expressions[0]), node.args["options"][0]
+    if row.type.kind is not Kind.ROW or not 0 <= number < len(row.type.names):
+        raise binder.session.problems.at(node, f"get({number}): there is no such field in {row.type}")
+    return nested_field(row, row.type.names[number])
 
 
 def _by_position(argument: exp.Expr) -> exp.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -13,7 +13,7 @@ from penstock.vocabulary.sql.logical_types import Kind, TimeAttribute
 from penstock.vocabulary.sql.typed_expressions import FieldRef, Literal, TypedExpression
 from penstock.vocabulary.sql.windows import WindowKind, WindowSpec
 
-__all__ = ["GROUP_WINDOWS", "GroupWindow", "interval_millis", "property_of", "window_zone"]
+__all__ = ["GROUP_WINDOWS", "GroupWindow", "as_time", "interval_millis", "property_of", "window_zone"]
 
 GROUP_WINDOWS = ("TUMBLE", "HOP", "SESSION")
 PROPERTIES = {"START": "start", "END": "end", "ROWTIME": "rowtime", "PROCTIME": "proctime"}
@@ -36,7 +36,7 @@ class GroupWindow:
         """The window of a call."""
         name = function_name(node)
         first, *lengths = node.expressions
-        time = binder.bind(first)
+        time = as_time(binder.bind(first), binder)
         if not isinstance(time, FieldRef) or time.type.time_attribute is None:
             raise binder.session.problems.at(
                 node,
@@ -50,6 +50,19 @@ class GroupWindow:
         offset = millis[wanted] if len(millis) > wanted else 0
         size, slide = (millis[1], millis[0]) if name == "HOP" else (millis[0], 0)
         return GroupWindow(WindowSpec(WindowKind(name), size, slide, offset, window_zone(time, binder)), time)
+
+
+def as_time(bound: TypedExpression, binder: ExpressionBinder) -> TypedExpression:
+    """A column as a time attribute: in batch mode any timestamp is one, since all rows are there."""
+    is_time = bound.type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ) and bound.type.precision <= 3
+    if (
+        bound.type.time_attribute is None
+        and is_time
+        and isinstance(bound, FieldRef)
+        and binder.session.context.is_batch
+    ):
+        return FieldRef(bound.index, replace(bound.type, time_attribute=TimeAttribute.ROWTIME))
+    return bound
 
 
 def window_zone(time: TypedExpression, binder: ExpressionBinder) -> str | None:

@@ -17,18 +17,18 @@ from penstock.table.binder.group_windows import GROUP_WINDOWS, GroupWindow, prop
 from penstock.table.binder.scopes import OUTER
 from penstock.table.binder.session import Session
 from penstock.table.rules.window_aggregates import recognise_window_aggregate
-from penstock.table.sql.nodes import TemporalLiteral
+from penstock.table.sql.nodes import BoundValue, TemporalLiteral
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.typed_expressions import AggregateCall, Call, FieldRef, Literal, TypedExpression
 
 __all__ = ["Grouping", "find_aggregates"]
 
-CONSTANTS = (exp.Literal, exp.Null, exp.Boolean, exp.Interval, TemporalLiteral, exp.DataType, exp.Var)
+CONSTANTS = (exp.Literal, exp.Null, exp.Boolean, exp.Interval, BoundValue, TemporalLiteral, exp.DataType, exp.Var)
 BIGINT = LogicalType(Kind.BIGINT, False)
 SET_FUNCTIONS = ("GROUPING", "GROUPING_ID", "GROUP_ID")
 
 
-def find_aggregates(nodes: Sequence[exp.Expr]) -> list[exp.Expr]:
+def find_aggregates(nodes: Sequence[exp.Expr], session: Session) -> list[exp.Expr]:
     """The aggregate calls in expressions, those of subqueries and the functions of OVER apart."""
     found: list[exp.Expr] = []
     for node in nodes:
@@ -37,12 +37,12 @@ def find_aggregates(nodes: Sequence[exp.Expr]) -> list[exp.Expr]:
         if isinstance(node, exp.Window):
             function = node.this
             inside = [function.this] if isinstance(function, (exp.IgnoreNulls, exp.RespectNulls)) else [function]
-            found += find_aggregates([child for each in inside for child in each.iter_expressions()])
-            found += find_aggregates([each for each in node.iter_expressions() if each is not function])
-        elif is_aggregate(node):
+            found += find_aggregates([child for each in inside for child in each.iter_expressions()], session)
+            found += find_aggregates([each for each in node.iter_expressions() if each is not function], session)
+        elif is_aggregate(node, session):
             found.append(node)
         else:
-            found += find_aggregates(list(node.iter_expressions()))
+            found += find_aggregates(list(node.iter_expressions()), session)
     return found
 
 

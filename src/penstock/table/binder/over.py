@@ -12,11 +12,14 @@ from penstock.table.algebra.nodes import Frame, Over, PlanNode
 from penstock.table.binder.aggregates import aggregate_name
 from penstock.table.binder.columns import ColumnList
 from penstock.table.binder.expressions import ExpressionBinder
+from penstock.table.binder.group_windows import as_time
 from penstock.table.binder.queries import sort_direction
+from penstock.table.binder.user_functions import is_user_aggregate, user_function, user_taken
 from penstock.vocabulary.sql.aggregates import AGGREGATE_FUNCTIONS, result_type
 from penstock.vocabulary.sql.logical_types import Kind
 from penstock.vocabulary.sql.ordering import SortField
 from penstock.vocabulary.sql.typed_expressions import AggregateCall, Literal, TypedExpression
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
 __all__ = ["add_over", "find_windows"]
 
@@ -90,14 +93,22 @@ def _call(window: exp.Window, binder: ExpressionBinder, columns: ColumnList) -> 
         else:
             options = ("RESPECT NULLS",) if isinstance(node, exp.RespectNulls) else ("IGNORE NULLS",)
         node = node.this
-    name = aggregate_name(node)
-    if name not in AGGREGATE_FUNCTIONS:
+    of_user = user_function(node, binder.session)
+    name = aggregate_name(node) if of_user is None else USER_FUNCTION
+    if of_user is not None and not is_user_aggregate(of_user):
+        raise binder.session.problems.at(window, f"{of_user.name} is a {of_user.kind.value}; OVER needs an aggregate")
+    if of_user is None and name not in AGGREGATE_FUNCTIONS:
         raise binder.session.problems.at(window, f"{name} cannot be used with OVER")
     values = _values(node)
     is_distinct = any(isinstance(each, exp.Distinct) for each in values)
     flat = [part for each in values for part in (each.expressions if isinstance(each, exp.Distinct) else [each])]
-    numbers = tuple([columns.add(binder.value(each)) for each in flat if not isinstance(each, exp.Star)])
+    bound = [binder.value(each) for each in flat if not isinstance(each, exp.Star)]
+    if of_user is not None:
+        bound = list(user_taken(binder, window, of_user, bound))
+    numbers = tuple([columns.add(each) for each in bound])
     types = tuple([columns.columns[each].type for each in numbers])
+    if of_user is not None:
+        return AggregateCall(name, numbers, of_user.result_type, types, is_distinct, chosen, (), (of_user,))
     try:
         found = result_type(name, types, is_distinct)
     except PenstockError as error:
@@ -122,7 +133,7 @@ def _spec(definition: exp.Expr, function: str, binder: ExpressionBinder, columns
     partition = tuple([columns.add(binder.bind(each)) for each in definition.args.get("partition_by") or ()])
     order = definition.args.get("order")
     fields = [
-        sort_direction(each, columns.add(binder.bind(each.this)))
+        sort_direction(each, columns.add(as_time(binder.bind(each.this), binder)))
         for each in ([] if order is None else order.expressions)
     ]
     return _Spec(partition, tuple(fields), _frame(definition, function, binder))

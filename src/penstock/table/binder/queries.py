@@ -26,6 +26,7 @@ from penstock.vocabulary.sql import scalar
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 from penstock.vocabulary.sql.ordering import SortField
 from penstock.vocabulary.sql.typed_expressions import AggregateCall, Call, FieldRef, Literal, TypedExpression
+from penstock.vocabulary.sql.user_functions import user_functions_in
 
 __all__ = ["QueryBinder", "renamed"]
 
@@ -261,6 +262,6 @@ def _flat(plan: PlanNode) -> tuple[PlanNode, ...]:
 
 
 def _folded(expression: TypedExpression) -> TypedExpression:
-    if isinstance(expression, Literal):
+    if isinstance(expression, Literal) or user_functions_in(expression):
         return expression
     return scalar.constant(expression) or expression

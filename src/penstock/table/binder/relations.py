@@ -18,11 +18,13 @@ from penstock.table.binder.scopes import Relation, Scope
 from penstock.table.binder.state_hints import StateHints
 from penstock.table.binder.subqueries import SubqueryBinder
 from penstock.table.binder.tables import resolve_table, scan_of
+from penstock.table.binder.user_functions import user_arguments, user_function
 from penstock.table.binder.window_functions import WINDOW_FUNCTIONS, bind_window_function
 from penstock.table.catalog.entries import CatalogTable, CatalogView
-from penstock.table.sql.nodes import TableArgument
+from penstock.table.sql.nodes import BoundTable, TableArgument
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 from penstock.vocabulary.sql.typed_expressions import Literal, TypedExpression
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION, FunctionKind
 
 __all__ = ["RelationBinder", "retyped"]
 
@@ -71,6 +73,8 @@ class RelationBinder:
 
     def relation(self, item: exp.Expr) -> tuple[PlanNode, tuple[str, ...]]:
         """The plan of one element of FROM, and the full name of a table."""
+        if isinstance(item, BoundTable):
+            return item.args["plan"], ()
         if isinstance(item, exp.Table):
             return self.table(item)
         if isinstance(item, exp.Subquery):
@@ -139,6 +143,8 @@ class RelationBinder:
             return bind_window_function(self, name, call)
         if name in CHANGELOG_FUNCTIONS:
             return bind_changelog_function(self, name, call)
+        if user_function(call, self.session) is not None:
+            return self._function_alone(exp.Lateral(this=call.copy()))
         raise self.session.problems.at(
             item, f"Table function {name} is not supported; window functions are {', '.join(WINDOW_FUNCTIONS)}"
         )
@@ -275,9 +281,16 @@ class RelationBinder:
         if isinstance(call, exp.Unnest) or function_name(call) == "UNNEST":
             unnest = exp.Unnest(expressions=call.expressions, alias=item.args.get("alias"))
             return self._unnest(plan, scope, unnest, kind is JoinKind.LEFT)
-        raise self.session.problems.at(
-            item, f"Table function {function_name(call)} is not supported yet; UNNEST is the one there is"
-        )
+        of_user = user_function(call, self.session)
+        if of_user is None or of_user.kind is not FunctionKind.TABLE:
+            what = function_name(call) if of_user is None else f"{of_user.name}, which is a {of_user.kind.value},"
+            raise self.session.problems.at(
+                item,
+                f"There is no table function {what} to be used here; make one with udtf()",
+            )
+        arguments = user_arguments(self.queries.expressions(scope), call, of_user)
+        is_left = kind is JoinKind.LEFT
+        return Correlate(plan, USER_FUNCTION, arguments, of_user.row_type, is_left, (of_user,))
 
 
 def _is_lateral(item: exp.Expr) -> bool:

@@ -111,7 +111,7 @@ class SelectBinder:
 
     def _group(self) -> None:
         listed = [*self.select.expressions, self.select.args.get("having"), self.select.args.get("order")]
-        aggregates = find_aggregates([each for each in listed if each is not None])
+        aggregates = find_aggregates([each for each in listed if each is not None], self.session)
         group = self.select.args.get("group")
         if group is None and not aggregates:
             return

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 from sqlglot import exp
 
+from penstock.graph.setting_values import duration_ms
 from penstock.table.binder.problems import Problems
 from penstock.table.catalog.entries import CatalogTable, CatalogView
+from penstock.vocabulary.sql.user_functions import Surroundings
 
 __all__ = ["CatalogLookup", "PlanningContext", "Session"]
 
@@ -42,7 +45,7 @@ class PlanningContext:
     parse_expression: Callable[[str], exp.Expr]
     settings: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
-    function_of: Callable[[str], Any] | None = None
+    function_of: Callable[[tuple[str, ...]], Any] | None = None
     """A user function by name, or None."""
 
     def with_text(self, text: str) -> PlanningContext:
@@ -50,10 +53,36 @@ class PlanningContext:
         return replace(self, text=text)
 
     @property
+    def is_batch(self) -> bool:
+        """Whether tables are what they are when all their input has been read."""
+        return self.settings.get("execution.runtime-mode", "").upper() == "BATCH"
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """What settings say about user functions."""
+        return _surroundings(self.settings, self.zone)
+
+    @property
     def zone(self) -> str:
         """The session's time zone."""
         zone = self.settings.get("table.local-time-zone", "default")
         return "UTC" if zone in ("default", "") else zone
+
+
+_ASYNC = "table.exec.async-scalar."
+
+
+def _surroundings(settings: Mapping[str, str], zone: str) -> Surroundings:
+    given = {key.removeprefix(_ASYNC): value for key, value in settings.items() if key.startswith(_ASYNC)}
+    usual = Surroundings()
+    is_retried = given.get("retry-strategy", "FIXED_DELAY").upper() != "NO_RETRY"
+    return Surroundings(
+        zone,
+        duration_ms(given["timeout"]) if "timeout" in given else usual.timeout_ms,
+        int(given.get("max-concurrent-operations", given.get("buffer-capacity", usual.capacity))),
+        int(given.get("max-attempts", usual.attempts)) if is_retried else 1,
+        duration_ms(given["retry-delay"]) if "retry-delay" in given else usual.retry_delay_ms,
+    )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from penstock.table.catalog.columns import (
 )
 from penstock.table.catalog.entries import CatalogDatabase, CatalogFunction, CatalogTable, CatalogView, Distribution
 from penstock.table.catalog.lookup import CatalogManager
+from penstock.table.catalog.names import ObjectIdentifier, ObjectPath
+from penstock.table.resolved_schema import ResolvedSchema
 
 __all__ = [
     "Catalog",
@@ -25,8 +27,11 @@ __all__ = [
     "Database",
     "Distribution",
     "MetadataColumn",
+    "ObjectIdentifier",
+    "ObjectPath",
     "PhysicalColumn",
     "PrimaryKey",
+    "ResolvedSchema",
     "TableSchema",
     "WatermarkSpec",
 ]

@@ -163,11 +163,16 @@ class CatalogManager:
 
     # ---- functions ----
 
+    def function_name(self, parts: Sequence[str]) -> ObjectName:
+        """The full name of a function: in small letters, as Flink keeps it."""
+        catalog, database, name = self.full_name(parts)
+        return catalog, database, name.lower()
+
     def function(self, parts: Sequence[str]) -> CatalogFunction | None:
-        """The user function of a name, whatever its case if it is a system function; None if there is none."""
+        """The user function of a name, whatever its case; None if there is none."""
         if len(parts) == 1 and parts[0].lower() in self.system_functions:
             return self.system_functions[parts[0].lower()]
-        name = self.full_name(parts)
+        name = self.function_name(parts)
         if name in self.temporary_functions:
             return self.temporary_functions[name]
         catalog = self.catalogs.get(name[0])

@@ -23,6 +23,7 @@ from penstock.table.algebra.nodes import (
     WindowAggregate,
     WindowTable,
 )
+from penstock.table.algebra.table_api_nodes import CountWindowAggregate, FinalRows, TableAggregate
 from penstock.table.changelog.modes import ALL_CHANGES, INSERTS, Change, changes_of
 from penstock.table.sql.places import shown
 
@@ -57,7 +58,10 @@ class ChangeFinder:
         if isinstance(node, FromChangelog):
             self._need_append(node, self.of(node.input))
             return changes_of(frozenset(kind for _, kind in node.kinds))
-        if isinstance(node, (WindowAggregate, GroupWindowAggregate)):
+        if isinstance(node, TableAggregate):
+            self.of(node.input)
+            return frozenset([Change.INSERT, Change.DELETE])
+        if isinstance(node, (CountWindowAggregate, FinalRows, WindowAggregate, GroupWindowAggregate)):
             self.of(node.input)
             return INSERTS
         if isinstance(node, Aggregate):

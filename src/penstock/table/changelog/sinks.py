@@ -12,7 +12,7 @@ from penstock.table.changelog.conflicts import check_conflict
 from penstock.table.changelog.inference import InferredPlan, infer_changelog
 from penstock.table.changelog.modes import ALL_CHANGES, Change, ChangelogMode, Updates, changes_of, kinds_of
 from penstock.table.metadata.keys import upsert_keys
-from penstock.table.rules.optimization import optimized
+from penstock.table.rules.batch import final_plan
 from penstock.table.translation.settings import TableSettings
 from penstock.vocabulary.sql.row_kinds import INSERT, UPDATE_BEFORE
 
@@ -21,7 +21,7 @@ __all__ = ["infer_for_sink"]
 
 def infer_for_sink(sink: Sink, settings: Mapping[str, str]) -> InferredPlan:
     """The optimized plan of an INSERT with changelog modes, its sink as root."""
-    plan = optimized(sink.input)
+    plan = final_plan(sink.input, settings)
     changes = ChangeFinder().of(plan)
     accepted = frozenset(sink.sink.accepts(kinds_of(changes)))
     _check(sink, plan, changes, accepted)

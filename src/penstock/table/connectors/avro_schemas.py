@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import SqlError
-from penstock.table.external_values import to_external, to_internal
+from penstock.vocabulary.sql.external_values import to_external, to_internal
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 
 __all__ = ["avro_schema", "from_avro", "to_avro"]

@@ -14,7 +14,7 @@ from penstock.datastream.stream import DataStream
 from penstock.errors import SqlError
 from penstock.table.connectors.contract import Connector, TableContext, TableSource
 from penstock.table.connectors.options import Options
-from penstock.table.external_values import per_second
+from penstock.vocabulary.sql.external_values import per_second
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 
 __all__ = ["DataGenConnector"]

@@ -17,8 +17,8 @@ from penstock.formats.file_formats import FileFormat
 from penstock.formats.orc_format import OrcFormat
 from penstock.formats.parquet_format import ParquetFormat
 from penstock.table.connectors.avro_schemas import avro_schema
-from penstock.table.external_values import external_row
 from penstock.table.java_texts import java_text
+from penstock.vocabulary.sql.external_values import external_row
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 
 __all__ = ["COLUMNAR", "DEFAULT_PARTITION", "Folders", "StoredRows", "file_format"]

@@ -17,7 +17,7 @@ from penstock.table.connectors.contract import INSERTS, Connector, TableContext,
 from penstock.table.connectors.file_columns import COLUMNAR, DEFAULT_PARTITION, Folders, StoredRows, file_format
 from penstock.table.connectors.row_formats import FORMAT_KEYS, RowFormat, row_format
 from penstock.table.element_functions import ToRow
-from penstock.table.external_values import to_internal
+from penstock.vocabulary.sql.external_values import to_internal
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 
 __all__ = ["FileSystemConnector"]

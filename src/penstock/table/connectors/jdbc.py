@@ -13,7 +13,7 @@ from penstock.datastream.connectors.jdbc_source import JdbcSource
 from penstock.datastream.stream import DataStream
 from penstock.table.connectors.contract import INSERTS, UPSERTS, Connector, TableContext, TableSink, TableSource
 from penstock.table.element_functions import ToRow
-from penstock.table.external_values import to_external
+from penstock.vocabulary.sql.external_values import to_external
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.row_kinds import ADDS
 

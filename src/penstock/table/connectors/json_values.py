@@ -11,8 +11,8 @@ from decimal import Context
 from typing import Any
 
 from penstock.errors import SqlError
-from penstock.table.external_values import per_second, to_internal
 from penstock.table.java_texts import java_text
+from penstock.vocabulary.sql.external_values import per_second, to_internal
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 
 __all__ = ["JsonTexts", "from_json", "to_json"]

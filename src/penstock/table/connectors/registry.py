@@ -51,9 +51,29 @@ def sink_of(path: tuple[str, ...], entry: CatalogTable, hint: Mapping[str, str])
     return connector.sink(context)
 
 
+UNUSED = ("format.ignore-first-line", "format.derive-schema", "format.property-version")
+LEGACY = {"connector.type": "connector", "connector.path": "path", "format.type": "format"}
+
+
+def _present_words(options: Mapping[str, str]) -> dict[str, str]:
+    """The options of the older style (`'connector.type' = 'filesystem'`), which Flink still takes, in present words."""
+    if "connector.type" not in options:
+        return dict(options)
+    known = {LEGACY[key]: value for key, value in options.items() if key in LEGACY}
+    format_name = known.get("format", "")
+    rest = {
+        f"{format_name}.{key.removeprefix('format.')}": value
+        for key, value in options.items()
+        if key.startswith("format.") and key not in LEGACY and key not in UNUSED
+    }
+    if format_name == "csv":
+        rest["csv.ignore-surplus-fields"] = "true"  # as the older reader does
+    return {**known, **rest}
+
+
 def _asked(path: tuple[str, ...], entry: CatalogTable, hint: Mapping[str, str]) -> tuple[Connector, TableContext]:
     name = ".".join(path)
-    options = Options({**entry.options, **hint}, name)
+    options = Options(_present_words({**entry.options, **hint}), name)
     if "connector" not in options:
         raise SqlError(f"Table {name} has no option 'connector': add WITH ('connector' = '...').")
     known = connectors()

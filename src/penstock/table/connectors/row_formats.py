@@ -17,7 +17,7 @@ from typing import Any
 from penstock.errors import SqlError
 from penstock.table.connectors.contract import ALL_KINDS, INSERTS
 from penstock.table.connectors.json_values import JsonTexts, from_json, to_json
-from penstock.table.external_values import to_internal
+from penstock.vocabulary.sql.external_values import to_internal
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.row_kinds import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
@@ -187,6 +187,7 @@ class CsvRows(RowFormat):
         converts = [_from_text(each) for each in self.row_type.parts]
         null = self.options.get("null-literal", "")
         layout = self._layout()
+        takes_longer = self.options.get("ignore-surplus-fields", "false").lower() == "true"
         comments = self.options.get("allow-comments", "false").lower() == "true"
 
         def decode(message: bytes) -> list[Row]:
@@ -194,6 +195,8 @@ class CsvRows(RowFormat):
             if not text or (comments and text.startswith("#")):
                 return []
             (fields,) = csv.reader([text], **layout)
+            if takes_longer and len(fields) > len(converts):
+                fields = fields[: len(converts)]
             if len(fields) != len(converts):
                 raise SqlError(
                     f"A CSV line has {len(fields)} fields, but the table has {len(converts)}: {text[:200]!r}"

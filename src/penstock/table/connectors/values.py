@@ -25,8 +25,8 @@ from penstock.table.connectors.contract import (
     TableSource,
     kinds_of_text,
 )
-from penstock.table.external_values import internal_row
 from penstock.table.sql import parse_type
+from penstock.vocabulary.sql.external_values import internal_row
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.row_kinds import UPDATE_BEFORE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.vocabulary.sql.scalar.user_calls import VARYING
 from penstock.vocabulary.sql.typed_expressions import Call, TypedExpression
 
 __all__ = ["is_deterministic"]
@@ -15,4 +16,6 @@ def is_deterministic(expression: TypedExpression) -> bool:
     """Whether an expression depends on nothing but its row."""
     if not isinstance(expression, Call):
         return True
+    if expression.function == VARYING:
+        return False
     return expression.function not in CHANGING and all(map(is_deterministic, expression.arguments))

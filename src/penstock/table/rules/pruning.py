@@ -9,6 +9,7 @@ from typing import Any
 from penstock.table.algebra import nodes
 from penstock.table.algebra.match_node import Match
 from penstock.table.algebra.nodes import PlanNode, Project
+from penstock.table.algebra.table_api_nodes import CountWindowAggregate, TableAggregate
 from penstock.table.binder.conditions import moved
 from penstock.table.metadata.keys import smallest, upsert_keys
 from penstock.vocabulary.sql.logical_types import row_of
@@ -304,6 +305,8 @@ PRUNINGS: dict[type[PlanNode], Callable[[_Pruner, Any, frozenset[int]], Pruned]]
     nodes.Aggregate: _aggregate,
     nodes.WindowAggregate: _aggregate,
     nodes.GroupWindowAggregate: _aggregate,
+    TableAggregate: _aggregate,
+    CountWindowAggregate: _aggregate,
     nodes.Over: _over,
     nodes.WindowTable: _window_table,
     nodes.Correlate: _correlate,

@@ -8,6 +8,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 __all__ = [
+    "BoundTable",
+    "BoundValue",
+    "CastTo",
     "DefaultArgument",
     "FinalOrRunning",
     "IntervalPrecision",
@@ -114,3 +117,21 @@ class PatternRepetition(exp.Expression):
     """`A{2,3}?`: `least` to `most` times; without `most` there is no end."""
 
     arg_types = {"this": True, "least": True, "most": False, "is_reluctant": False}
+
+
+class BoundTable(exp.Expression):
+    """A plan in place of a table: what the Table API builds queries on. `plan` is its node of the algebra."""
+
+    arg_types = {"plan": True, "alias": False}
+
+
+class BoundValue(exp.Expression):
+    """A constant whose type is known already; `literal` is the typed expression."""
+
+    arg_types = {"literal": True}
+
+
+class CastTo(exp.Expression):
+    """A cast to a type that is known already: `type` is a LogicalType."""
+
+    arg_types = {"this": True, "to": True, "is_try": False}

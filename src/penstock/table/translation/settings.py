@@ -55,7 +55,8 @@ class TableSettings:
             ),
             upsert_materialize=_word(settings, "table.exec.sink.upsert-materialize", "AUTO", ("AUTO", "NONE", "FORCE")),
             idle_timeout_ms=idle or None,
-            sorts_at_end=_flag(settings, "__table.exec.sort.non-temporal.enabled__"),
+            sorts_at_end=_flag(settings, "__table.exec.sort.non-temporal.enabled__")
+            or settings.get("execution.runtime-mode", "").upper() == "BATCH",
             has_duplicate_events=_flag(settings, "table.exec.source.cdc-events-duplicate"),
         )
 

@@ -16,6 +16,7 @@ from penstock.table.algebra import nodes
 from penstock.table.algebra.changelog_nodes import FromChangelog, ToChangelog
 from penstock.table.algebra.match_node import Match
 from penstock.table.algebra.nodes import PlanNode
+from penstock.table.algebra.table_api_nodes import CountWindowAggregate, FinalRows, TableAggregate
 from penstock.table.changelog.inference import InferredPlan
 from penstock.table.changelog.modes import ChangelogMode
 from penstock.table.metadata.keys import smallest, unique_keys, upsert_keys
@@ -25,6 +26,7 @@ from penstock.table.translation.settings import TableSettings
 from penstock.table.translation.uids import Uids
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 from penstock.vocabulary.sql.typed_expressions import FieldRef, Literal, TypedExpression
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
 __all__ = ["Translator"]
 
@@ -168,6 +170,15 @@ def _union(translator: Translator, node: nodes.Union) -> DataStream:
     return first.union(*others)
 
 
+def _correlate(translator: Translator, node: nodes.Correlate) -> DataStream:
+    if node.function != USER_FUNCTION:
+        return _unnest(translator, node)
+    operator = operators.TableFunctionOperator(
+        user_function=node.options[0], arguments=node.arguments, is_left=node.is_left, zone=translator.settings.zone
+    )
+    return translator.forward(node, operator, node.input)
+
+
 def _unnest(translator: Translator, node: nodes.Correlate) -> DataStream:
     operator = operators.UnnestOperator(
         collection=node.arguments[0],
@@ -216,6 +227,30 @@ def _aggregate(translator: Translator, node: nodes.Aggregate) -> DataStream:
         state_ttl_ms=translator.settings.state_ttl_ms if node.ttl_ms is None else node.ttl_ms,
     )
     return translator.keyed(node, operator, node.input, node.keys)
+
+
+def _table_aggregate(translator: Translator, node: TableAggregate) -> DataStream:
+    operator = operators.GroupTableAggregateOperator(
+        key_fields=node.keys,
+        aggregate=node.calls[0],
+        input_types=node.input.types,
+        state_ttl_ms=translator.settings.state_ttl_ms,
+    )
+    return translator.keyed(node, operator, node.input, node.keys)
+
+
+def _count_window(translator: Translator, node: CountWindowAggregate) -> DataStream:
+    if translator.has_changes(node.input):
+        raise SqlValidationError(f"{node.describe()} takes rows that are only inserted, but its input updates.")
+    operator = operators.CountWindowAggregateOperator(
+        key_fields=node.keys, aggregates=node.calls, input_types=node.input.types, size=node.size, slide=node.slide
+    )
+    return translator.keyed(node, operator, node.input, node.keys)
+
+
+def _final_rows(translator: Translator, node: FinalRows) -> DataStream:
+    operator = operators.FinalRowsOperator(types=node.types)
+    return translator.keyed(node, operator, node.input, ())
 
 
 PROPERTY_WORDS = {
@@ -481,7 +516,7 @@ TRANSLATIONS: dict[type[PlanNode], Callable[[Translator, Any], DataStream]] = {
     nodes.Project: _project,
     nodes.Filter: _filter,
     nodes.Union: _union,
-    nodes.Correlate: _unnest,
+    nodes.Correlate: _correlate,
     nodes.Expand: _expand,
     nodes.Replicate: _replicate,
     nodes.Aggregate: _aggregate,
@@ -499,6 +534,9 @@ TRANSLATIONS: dict[type[PlanNode], Callable[[Translator, Any], DataStream]] = {
     Match: _match,
     nodes.Normalize: _normalize,
     nodes.DropUpdateBefore: _drop_update_before,
+    TableAggregate: _table_aggregate,
+    CountWindowAggregate: _count_window,
+    FinalRows: _final_rows,
     ToChangelog: _to_changelog,
     FromChangelog: _from_changelog,
 }

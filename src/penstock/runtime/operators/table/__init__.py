@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from penstock.runtime.operators.table.calc import CalcOperator
 from penstock.runtime.operators.table.constraints import ConstraintEnforcerOperator
+from penstock.runtime.operators.table.count_windows import CountWindowAggregateOperator
 from penstock.runtime.operators.table.deduplicate import DeduplicateOperator
 from penstock.runtime.operators.table.expand import ExpandOperator, ReplicateRowsOperator, UnnestOperator
+from penstock.runtime.operators.table.final_rows import FinalRowsOperator
 from penstock.runtime.operators.table.group_aggregate import GroupAggregateOperator
 from penstock.runtime.operators.table.interval_join import TableIntervalJoinOperator
 from penstock.runtime.operators.table.join import JoinKind, JoinSide, RegularJoinOperator
@@ -17,6 +19,8 @@ from penstock.runtime.operators.table.normalize import ChangelogNormalizeOperato
 from penstock.runtime.operators.table.over_aggregate import OverAggregateOperator, OverOrder
 from penstock.runtime.operators.table.rank import RankOperator, RankStrategy
 from penstock.runtime.operators.table.sorting import BoundedSortOperator, LimitOperator, TemporalSortOperator
+from penstock.runtime.operators.table.table_aggregate import GroupTableAggregateOperator
+from penstock.runtime.operators.table.table_functions import TableFunctionOperator
 from penstock.runtime.operators.table.watermarks import WatermarkAssignerOperator
 from penstock.runtime.operators.table.window_aggregate import (
     WINDOW_END,
@@ -37,10 +41,13 @@ __all__ = [
     "CalcOperator",
     "ChangelogNormalizeOperator",
     "ConstraintEnforcerOperator",
+    "CountWindowAggregateOperator",
     "DeduplicateOperator",
     "DropUpdateBeforeOperator",
     "ExpandOperator",
+    "FinalRowsOperator",
     "GroupAggregateOperator",
+    "GroupTableAggregateOperator",
     "GroupWindowAggregateOperator",
     "JoinKind",
     "JoinSide",
@@ -55,6 +62,7 @@ __all__ = [
     "RowCondition",
     "RowKey",
     "SessionFunctionOperator",
+    "TableFunctionOperator",
     "TableIntervalJoinOperator",
     "TableWindowJoinOperator",
     "TemporalSortOperator",

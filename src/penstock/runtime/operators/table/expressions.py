@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.common.constants import MIN_WATERMARK
 from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.operators.table.vectorized import has_vectorized, vectorized_calc
 from penstock.vocabulary.sql.scalar import compiled_calc, compiled_value
 from penstock.vocabulary.sql.scalar.context import EvaluationContext
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
@@ -24,6 +25,8 @@ def block_function(
     zone: str = "UTC",
 ) -> Callable[[Rows], Rows]:
     """What filters and projects a block of rows; kinds are kept."""
+    if has_vectorized([condition, *(projections or ())]):
+        return vectorized_calc(condition, projections, _context(operator, zone), operator.context.calls)
     return compiled_calc(condition, projections, _context(operator, zone))
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from penstock.common.time import Time
 from penstock.common.typeinfo import TypeInformation
+from penstock.runtime.context import OperatorContext
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.timed import TimedOperator
+from penstock.runtime.output import Output
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
@@ -16,6 +19,7 @@ from penstock.state.timers import InternalTimers
 from penstock.state.value_states import KeyedValueState
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION, FunctionContext, UserFunction, user_functions_in
 from penstock.vocabulary.state import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -30,7 +34,40 @@ Row = tuple[Any, ...]
 """A row: its kind, then its fields."""
 
 
-class TableOperator(StreamOperator):
+class UserFunctionHolder(StreamOperator):
+    """An operator with user functions somewhere in its data: they are opened and closed with it."""
+
+    user_functions: Sequence[UserFunction] = ()
+
+    def setup(self, context: OperatorContext, output: Output) -> None:
+        """Set up the operator, then open its user functions."""
+        self.user_functions = user_functions_in(tuple(vars(self).values()))
+        super().setup(context, output)
+        for each in self.user_functions:
+            self.guarded(partial(each.function.open, self.function_context()), f"in open() of {each.name}")
+
+    def function_context(self) -> FunctionContext:
+        """What user functions see in `open()`."""
+        runtime = self.runtime_context()
+        return FunctionContext(
+            self.context.metrics,
+            self.context.job_parameters,
+            runtime.get_task_name(),
+            runtime.get_task_name_with_subtasks(),
+            self.context.parallelism,
+            self.context.max_parallelism,
+            self.context.subtask,
+            self.context.attempt,
+        )
+
+    def close(self) -> None:
+        """Close the user functions."""
+        for each in self.user_functions:
+            self.close_function(each.function)
+        super().close()
+
+
+class TableOperator(UserFunctionHolder):
     """An operator on rows `(kind, *fields)`.
 
     Operators of tables are made of plain data: numbers of fields, counted from 0 with the kind apart, typed
@@ -38,7 +75,7 @@ class TableOperator(StreamOperator):
     """
 
 
-class KeyedTableOperator(TimedOperator):
+class KeyedTableOperator(UserFunctionHolder, TimedOperator):
     """An operator on rows with keyed state. Where its input is keyed by nothing, all rows have one key."""
 
     state_ttl_ms: int = 0
@@ -87,10 +124,14 @@ def defined(lines: Iterable[str], name: str, scope: dict[str, Any]) -> Callable[
 def described_calls(calls: Iterable[AggregateCall]) -> list[str]:
     """Aggregate calls as texts for a layout: what decides about the accumulator."""
     return [
-        f"{call.function}({'DISTINCT ' if call.is_distinct else ''}{', '.join(map(str, call.argument_types))}) "
+        f"{_name(call)}({'DISTINCT ' if call.is_distinct else ''}{', '.join(map(str, call.argument_types))}) "
         f"{'' if call.filter is None else 'FILTER '}{call.type}"
         for call in calls
     ]
+
+
+def _name(call: AggregateCall) -> str:
+    return str(call.options[0]) if call.function == USER_FUNCTION else call.function
 
 
 def type_texts(types: Iterable[LogicalType]) -> list[str]:

@@ -15,9 +15,11 @@ from penstock.vocabulary.sql.aggregates import sequences, sums
 from penstock.vocabulary.sql.aggregates.code import CallCode, Compiler, Compiling, Slot, View, nested
 from penstock.vocabulary.sql.aggregates.extremes import extreme
 from penstock.vocabulary.sql.aggregates.result_types import AggregateError
+from penstock.vocabulary.sql.aggregates.user import user_aggregate
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.state_types import state_type
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
 __all__ = ["AggregateCode", "compiled_aggregates"]
 
@@ -40,6 +42,7 @@ _COMPILERS: dict[str, Compiler] = {
     "JSON_OBJECTAGG": sequences.json_objectagg,
     "JSON_ARRAYAGG": sequences.json_arrayagg,
     "LAG": sequences.lag,
+    USER_FUNCTION: user_aggregate,
 }
 
 
@@ -111,7 +114,11 @@ def _compiled(call: AggregateCall, number: int, retracts: bool, scope: dict[str,
         raise AggregateError(f"The aggregate function {call.function} is not supported here.")
     code = compiler(Compiling(call, number, retracts, scope, tuple([f"x{at}" for at in call.arguments])))
     if retracts and code.retract is None:
-        raise AggregateError(f"{call.function} cannot take rows back, but its input updates.")
+        name = call.options[0] if call.function == USER_FUNCTION else call.function
+        raise AggregateError(
+            f"{name} cannot take rows back, but its input updates or leaves its window"
+            f"{': give it a method retract(accumulator, ...)' if call.function == USER_FUNCTION else ''}."
+        )
     return code
 
 

@@ -27,6 +27,7 @@ from penstock.vocabulary.sql.scalar import (
     strings,
     temporal,
     temporal_texts,
+    user_calls,
 )
 from penstock.vocabulary.sql.scalar.casts import cast, cast_function
 from penstock.vocabulary.sql.scalar.columns import COLUMNS_FROM_ROWS, arrow_type, columnar_calc
@@ -35,6 +36,7 @@ from penstock.vocabulary.sql.scalar.compilation import compiled_calc, compiled_v
 from penstock.vocabulary.sql.scalar.context import EvaluationContext
 from penstock.vocabulary.sql.scalar.registry import FUNCTIONS
 from penstock.vocabulary.sql.typed_expressions import Call, TypedExpression
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
 __all__ = [
     "COLUMNS_FROM_ROWS",
@@ -66,6 +68,7 @@ _MODULES = (
     strings,
     temporal,
     temporal_texts,
+    user_calls,
 )
 """Loaded so that their functions are in the table."""
 
@@ -87,4 +90,4 @@ def call(name: str, arguments: Sequence[TypedExpression], options: Sequence[Any]
 
 def function_names() -> frozenset[str]:
     """Return the names that `call` knows."""
-    return frozenset(FUNCTIONS)
+    return frozenset(FUNCTIONS) - {USER_FUNCTION, user_calls.VARYING}

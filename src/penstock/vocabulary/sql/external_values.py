@@ -16,12 +16,14 @@ from penstock.errors import DeclaredTypeError
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.row_kinds import SHORT_NAMES
 
-__all__ = ["ROW_KINDS", "external_row", "internal_row", "to_external", "to_internal"]
+__all__ = ["ROW_KINDS", "external_row", "in_zone", "internal_row", "to_external", "to_internal"]
 
 Convert = Callable[[Any], Any]
 
 ROW_KINDS = (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
 
+_WIDE = Context(prec=76)
+"""Room for every digit of DECIMAL(38, 38) and of what is rounded to it."""
 _EPOCH = datetime.datetime(1970, 1, 1)
 _EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -251,6 +253,14 @@ def to_external(declared: LogicalType) -> Convert:
         return _as_it_is(declared)
     convert = make(declared)
     return lambda value: None if value is None else convert(value)
+
+
+def in_zone(declared: LogicalType, zone: datetime.tzinfo) -> Convert:
+    """The same with moments as datetimes of a time zone, also inside of rows and collections."""
+    convert = to_external(declared)
+    if declared.kind is Kind.TIMESTAMP_LTZ:
+        return lambda value: None if value is None else convert(value).replace(tzinfo=datetime.UTC).astimezone(zone)
+    return convert
 
 
 def external_row(row_type: LogicalType) -> Callable[[tuple[Any, ...]], Row]:

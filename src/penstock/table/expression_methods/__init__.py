@@ -1,0 +1,1 @@
+"""The methods of `Expression` by subject; what each means is in the catalog of SQL functions."""
