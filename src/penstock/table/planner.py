@@ -121,6 +121,7 @@ def plan_insert(
     partition: Mapping[str, exp.Expr] | None = None,
     options: Mapping[str, str] | None = None,
     on_conflict: str | None = None,
+    overwrites: bool = False,
 ) -> PlannedInsert:
     """Bind a query, or take a bound one, for a table of the catalog."""
     session = Session.of(context)
@@ -128,6 +129,11 @@ def plan_insert(
         query = query.plan
     plan = query if isinstance(query, PlanNode) else QueryBinder(session).bind(query)
     sink = bind_insert(session, tuple(table), plan, columns, partition or {}, options or {}, on_conflict)
+    if overwrites and not sink.sink.can_overwrite:
+        raise SqlValidationError(
+            f"INSERT OVERWRITE {'.'.join(sink.table.path)} is not supported: its connector only adds to what is there, "
+            "and a stream cannot replace what it has not read to its end. Write to an empty table, or by primary key."
+        )
     return PlannedInsert(sink, context)
 
 

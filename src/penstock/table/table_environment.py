@@ -218,7 +218,6 @@ class TableEnvironment(FunctionRegistry):
 
     def planned_insert(self, statement: Insert) -> tuple[str, Any]:
         """The full name of the target of an INSERT, and its plan."""
-        refuse_overwrite(statement.is_overwrite)
         made = planner.plan_insert(
             statement.table,
             statement.query,
@@ -227,6 +226,7 @@ class TableEnvironment(FunctionRegistry):
             partition=statement.partition,
             options=statement.options,
             on_conflict=statement.on_conflict,
+            overwrites=statement.is_overwrite,
         )
         return ".".join(self._catalogs.full_name(statement.table)), made
 
@@ -234,11 +234,10 @@ class TableEnvironment(FunctionRegistry):
         self, target: str | TableDescriptor, table: Table, overwrite: bool = False
     ) -> tuple[str, Any]:
         """The same for a Table and a path, or for a table that is described in place."""
-        refuse_overwrite(overwrite)
         if isinstance(target, TableDescriptor):
             target = self._described(target)
         parts = self._path(target)
-        made = planner.plan_insert(parts, table.planned, self._context())
+        made = planner.plan_insert(parts, table.planned, self._context(), overwrites=overwrite)
         return ".".join(self._catalogs.full_name(parts)), made
 
     def translate(self, planned: Any) -> Any:
@@ -496,13 +495,4 @@ class TableEnvironment(FunctionRegistry):
             () if key is None else key.columns,
             None if key is None else key.constraint_name,
             () if watermark is None else ((watermark.column, watermark.expression),),
-        )
-
-
-def refuse_overwrite(is_asked: bool) -> None:
-    """Say that what is in a table cannot be replaced by a stream."""
-    if is_asked:
-        raise SqlError(
-            "INSERT OVERWRITE is not supported: a stream cannot replace what it has not read to its end. Write to an "
-            "empty table, or by primary key."
         )

@@ -47,6 +47,9 @@ def held(tables: StreamTableEnvironment, query: str) -> Counter[Any]:
         ("NOT (n = 1 OR EXISTS (SELECT 1 FROM u WHERE u.n = t.n AND u.s = t.s))", [3]),
         ("CASE WHEN n IN (SELECT n FROM u) THEN 1 ELSE 4 END NOT IN (SELECT n FROM w)", []),
         ("(n, s) IN (SELECT n, s FROM w) OR n = 3", [1, 3]),
+        ("n = ANY (SELECT n FROM u)", [2, 2]),
+        ("n <> ALL (SELECT n FROM u)", [1, 3]),
+        ("s = SOME (SELECT s FROM w)", [1]),
     ],
 )
 def test_in_and_exists_anywhere_in_a_condition(
@@ -108,3 +111,27 @@ def test_state_hints_name_tables_of_from(tables: StreamTableEnvironment) -> None
         tables.execute_sql("SELECT /*+ STATE_TTL('nobody' = '1 d') */ n, COUNT(*) FROM t GROUP BY n")
     with pytest.raises(SqlError, match="STATE_TTL"):
         tables.execute_sql("SELECT /*+ STATE_TTL('t' = 'soon') */ n, COUNT(*) FROM t GROUP BY n")
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ("JSON_ARRAYAGG(s)", '["a","b","b"]'),
+        ("JSON_ARRAYAGG(s NULL ON NULL)", '["a","b",null,"b"]'),
+        ("JSON_ARRAYAGG(n)", "[1,2,3,2]"),
+        ("JSON_ARRAYAGG(JSON_OBJECT(KEY 'n' VALUE n))", '[{"n":1},{"n":2},{"n":3},{"n":2}]'),
+        ("JSON_OBJECTAGG(KEY CAST(n AS STRING) VALUE s)", '{"1":"a","2":"b","3":null}'),
+        ("JSON_OBJECTAGG(KEY CAST(n AS STRING) VALUE s ABSENT ON NULL)", '{"1":"a","2":"b"}'),
+    ],
+)
+def test_aggregates_of_json(call: str, wanted: str) -> None:
+    tables = StreamTableEnvironment.create(StreamExecutionEnvironment.in_process())
+    tables.create_temporary_view("t", tables.from_elements([(1, "a"), (2, "b"), (3, None), (2, "b")], ["n", "s"]))
+    assert list(held(tables, f"SELECT {call} FROM t")) == [(wanted,)]
+
+
+def test_functions_that_need_later_rows_are_refused(tables: StreamTableEnvironment) -> None:
+    for function in ("LEAD(n)", "NTILE(2)", "PERCENT_RANK()", "CUME_DIST()"):
+        with pytest.raises(SqlError, match="needs later rows"):
+            tables.execute_sql(f"SELECT {function} OVER (ORDER BY n) FROM t")
+    assert held(tables, "SELECT n, RANK() OVER (ORDER BY n) FROM t") == Counter({(1, 1): 1, (2, 2): 2, (3, 4): 1})

@@ -12,9 +12,10 @@ from penstock.table.binder.expressions import ExpressionBinder
 from penstock.table.binder.function_calls import function_name
 from penstock.table.binder.session import Session
 from penstock.table.binder.user_functions import is_user_aggregate, user_function, user_taken
+from penstock.vocabulary.sql import scalar
 from penstock.vocabulary.sql.aggregates import AGGREGATE_FUNCTIONS, result_type
 from penstock.vocabulary.sql.logical_types import LogicalType
-from penstock.vocabulary.sql.typed_expressions import AggregateCall
+from penstock.vocabulary.sql.typed_expressions import AggregateCall, Call, TypedExpression
 from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
 __all__ = ["aggregate_call", "aggregate_name", "is_aggregate"]
@@ -68,18 +69,28 @@ def aggregate_call(node: exp.Expr, binder: ExpressionBinder, columns: ColumnList
                 order = _order(part, binder, columns)
                 part = part.this
             values.append(part)
-    bound = [binder.value(each) for each in values]
+    bound = _as_json(name, [binder.value(each) for each in values])
     if of_user is not None:
         bound = list(user_taken(binder, node, of_user, bound))
     numbers = [columns.add(each) for each in bound]
     types = tuple([columns.columns[each].type for each in numbers])
-    options += [each.name for each in call.args.get("clauses") or () if isinstance(each, exp.Var)]
+    words = [each.name.upper() for each in call.args.get("clauses") or () if isinstance(each, exp.Var)]
+    options += [" ".join(words)] if words else []
     if of_user is not None:
         return AggregateCall(name, tuple(numbers), of_user.result_type, types, is_distinct, chosen, order, (of_user,))
     found = _result_type(node, name, types, is_distinct, is_grouped, binder)
     if chosen is not None and name not in ("COUNT",):
         found = found.with_nullable(True)
     return AggregateCall(name, tuple(numbers), found, types, is_distinct, chosen, order, tuple(options))
+
+
+def _as_json(name: str, values: list[TypedExpression]) -> list[TypedExpression]:
+    """The arguments of an aggregate; the last one of JSON_OBJECTAGG and JSON_ARRAYAGG as the text of a JSON value."""
+    if name not in ("JSON_OBJECTAGG", "JSON_ARRAYAGG") or not values:
+        return values
+    *keys, value = values
+    is_json = isinstance(value, Call) and value.function in ("JSON_OBJECT", "JSON_ARRAY", "JSON_QUERY")
+    return [*keys, value if is_json else scalar.call("JSON_STRING", (value,))]
 
 
 def _arguments(call: exp.Expr) -> list[exp.Expr]:

@@ -303,7 +303,10 @@ class ExpressionBinder:
         return literals.text_literal(_unescaped(text))
 
     def _any(self, node: exp.Any) -> TypedExpression:
-        raise self.session.problems.at(node, "ANY and SOME are not supported; write IN (SELECT ...) or a join")
+        raise self.session.problems.at(
+            node,
+            "ANY, SOME and ALL are supported as = ANY and <> ALL of a subquery; compare with MIN or MAX of it instead",
+        )
 
     def _subquery(self, node: exp.Expr) -> TypedExpression:
         raise self.session.problems.at(
@@ -375,6 +378,7 @@ HANDLERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], TypedExpression
     exp.Struct: ExpressionBinder._row,
     MapConstructor: ExpressionBinder._map,
     exp.Any: ExpressionBinder._any,
+    exp.All: ExpressionBinder._any,
     exp.Subquery: ExpressionBinder._subquery,
     exp.Exists: ExpressionBinder._subquery,
     exp.Select: ExpressionBinder._subquery,

@@ -15,7 +15,7 @@ from penstock.table.binder.queries import QueryBinder, distinct, one_row, sort_d
 from penstock.table.binder.relations import RelationBinder, retyped
 from penstock.table.binder.scopes import Scope
 from penstock.table.binder.state_hints import StateHints
-from penstock.table.binder.subqueries import SubqueryBinder, has_query
+from penstock.table.binder.subqueries import SubqueryBinder, as_membership, has_query
 from penstock.table.rules.filters import push_filters
 from penstock.table.rules.rewriting import rewritten_plan
 from penstock.table.rules.time_joins import recognise_time_join
@@ -31,7 +31,7 @@ class SelectBinder:
     def __init__(self, queries: QueryBinder, select: exp.Select) -> None:
         self.queries = queries
         self.session = queries.session
-        self.select = select
+        self.select = select.transform(as_membership, copy=False)
         self.plan: PlanNode = one_row()
         self.scope = Scope((), queries.outer)
         self.answers: dict[int, TypedExpression] = {}

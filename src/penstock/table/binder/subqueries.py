@@ -25,13 +25,25 @@ from penstock.vocabulary.sql.typed_expressions import (
     rewritten,
 )
 
-__all__ = ["OuterField", "SubqueryBinder", "has_query"]
+__all__ = ["OuterField", "SubqueryBinder", "as_membership", "has_query"]
 
 BOOLEAN = LogicalType(Kind.BOOLEAN, False)
 COUNTED = LogicalType(Kind.BIGINT, False)
 TRUE = Literal(True, BOOLEAN)
 OuterField = Callable[[int, LogicalType], TypedExpression]
 """What a column of the query around is in its plan, by its number in FROM."""
+
+
+def as_membership(node: exp.Expr) -> exp.Expr:
+    """`= ANY (SELECT ...)` and `<> ALL (SELECT ...)` as IN and NOT IN; other nodes as they are."""
+    if isinstance(node, (exp.EQ, exp.NEQ)):
+        is_negated = isinstance(node, exp.NEQ)
+        quantified = node.expression
+        if isinstance(quantified, exp.All if is_negated else exp.Any) and quantified.find(exp.Query) is not None:
+            query = quantified.this.this if isinstance(quantified.this, exp.Paren) else quantified.this
+            found = exp.In(this=node.this, query=query)
+            return exp.Not(this=found) if is_negated else found
+    return node
 
 
 def has_query(node: exp.Expr) -> bool:

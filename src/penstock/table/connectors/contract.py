@@ -83,6 +83,8 @@ class TableSink(ABC):
 
     deletes_by_key = False
     """Whether it takes rows that delete and have their key only."""
+    can_overwrite = False
+    """Whether it takes INSERT OVERWRITE."""
 
     def metadata(self) -> Mapping[str, LogicalType]:
         """The metadata columns that can be written."""

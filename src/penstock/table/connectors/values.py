@@ -142,6 +142,8 @@ class _ValuesSource(TableSource):
 
 
 class _ValuesSink(TableSink):
+    can_overwrite = True  # as in Flink's tests, where it changes nothing
+
     def __init__(self, table: TableContext) -> None:
         self.table = table
         self.deletes_by_key = table.options.boolean("sink.supports-delete-by-key", False)

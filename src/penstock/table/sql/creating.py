@@ -37,7 +37,7 @@ NOT_THERE = {
     "STOP": "stop a job by its client, result.get_job_client(), or by the command line",
     "ADD": "there is no Java to add jars for; Python files are shipped by add_python_file",
     "REMOVE": "there is no Java to remove jars of",
-    "COMPILE": "plans are not written to files; the uids of operators come from the query, so that state is found again",
+    "COMPILE": "plans are not written to files; uids of operators come from the query, so that state is found again",
 }
 """Statements of Flink that are known by name, and why they are not there."""
 

@@ -297,9 +297,20 @@ def _window_table(translator: Translator, node: nodes.WindowTable) -> DataStream
     return translator.forward(node, operators.WindowFunctionOperator(window=node.window, time_field=time), node.input)
 
 
+NOT_OVER = frozenset(["LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST"])
+NOT_BY_TIME = frozenset(["RANK", "DENSE_RANK"])
+
+
 def _over(translator: Translator, node: nodes.Over) -> DataStream:
     attribute = node.time_attribute
     order = operators.OverOrder(attribute.value) if attribute is not None else operators.OverOrder.FIELDS
+    missing = NOT_OVER | (NOT_BY_TIME if attribute is not None else frozenset())
+    for each in node.calls:
+        if each.function in missing:
+            why = (
+                "has no order by time; order by another column" if each.function in NOT_BY_TIME else "needs later rows"
+            )
+            raise SqlValidationError(f"{each.function} cannot be used on a stream, it {why}: {node.describe()}.")
     operator = operators.OverAggregateOperator(
         aggregates=node.calls,
         input_types=node.input.types,
