@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import SqlParserError
@@ -17,6 +16,7 @@ from penstock.table.sql.data_types import logical_type
 from penstock.table.sql.dialect import Flink
 from penstock.table.sql.grammar import PlacedParseError
 from penstock.table.sql.places import Place, shown
+from penstock.table.sql.splitting import chunks, statement_sets, tokens_of
 from penstock.table.sql.statements import (
     Describe,
     Explain,
@@ -156,10 +156,10 @@ def parse(text: str) -> list[Statement]:
     >>> [type(each).__name__ for each in parse("USE shop; SELECT 1; SHOW TABLES")]
     ['Use', 'Query', 'Show']
     """
-    tokens = _tokens(text)
+    tokens = tokens_of(text)
     statements: list[Statement] = []
     done = 0
-    for head, first, last, end in _statement_sets(tokens):
+    for head, first, last, end in statement_sets(tokens):
         statements += _plain_statements(tokens[done:head], text)
         statements.append(_statement_set(tokens[head:first], tokens[first:last], text))
         done = end
@@ -176,7 +176,7 @@ def parse_query(text: str) -> Query:
 
 def parse_expression(text: str) -> exp.Expr:
     """A scalar expression."""
-    found = _read(_tokens(text), text, lambda parser: parser._parse_disjunction())
+    found = _read(tokens_of(text), text, lambda parser: parser._parse_disjunction())
     if found is None:
         raise SqlParserError(f"Expected an expression, got: {text!r}")
     return found
@@ -184,7 +184,7 @@ def parse_expression(text: str) -> exp.Expr:
 
 def parse_name(text: str) -> tuple[str, ...]:
     """A name of one to three parts, such as `db`.`my table`."""
-    return _read(_tokens(text), text, lambda parser: parser.name())
+    return _read(tokens_of(text), text, lambda parser: parser.name())
 
 
 def parse_type(text: str) -> LogicalType:
@@ -193,33 +193,14 @@ def parse_type(text: str) -> LogicalType:
     >>> str(parse_type("ROW<a INT, b ARRAY<STRING NOT NULL>> NOT NULL"))
     'ROW<`a` INT, `b` ARRAY<STRING NOT NULL>> NOT NULL'
     """
-    found = _read(_tokens(text), text, lambda parser: parser._parse_types())
+    found = _read(tokens_of(text), text, lambda parser: parser._parse_types())
     if found is None:
         raise SqlParserError(f"Expected a type, got: {text!r}")
     return logical_type(found)
 
 
 def _plain_statements(tokens: Sequence[Token], text: str) -> list[Statement]:
-    return [_read(chunk, text, lambda parser: parser.statement()) for chunk in _chunks(tokens)]
-
-
-def _chunks(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    chunk: list[Token] = []
-    for token in tokens:
-        if token.token_type != TokenType.SEMICOLON:
-            chunk.append(token)
-        elif chunk:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
-
-
-def _tokens(text: str) -> list[Token]:
-    try:
-        return list(Flink().tokenize(text))
-    except SqlglotError as error:
-        raise SqlParserError(f"The text cannot be read as SQL: {error}") from None
+    return [_read(chunk, text, lambda parser: parser.statement()) for chunk in chunks(tokens)]
 
 
 def _read(tokens: Sequence[Token], text: str, read: Callable[[StatementParser], T]) -> T:
@@ -243,33 +224,12 @@ def _error(message: str, text: str, token: Token) -> SqlParserError:
     return SqlParserError(shown(message, place), place.line, place.column)
 
 
-def _statement_sets(tokens: Sequence[Token]) -> Iterator[tuple[int, int, int, int]]:
-    """Of each statement set: its first token, that of its first INSERT, END, and the first behind it."""
-    texts = [each.text.upper() for each in tokens]
-    head = 0
-    for index in range(len(texts)):
-        if tokens[index].token_type == TokenType.SEMICOLON:
-            head = index + 1
-        if texts[index : index + 2] != ["STATEMENT", "SET"] or texts[head] not in ("EXECUTE", "BEGIN", "EXPLAIN"):
-            continue
-        first = index + 2
-        if first < len(texts) and (texts[first] == "BEGIN" or tokens[first].token_type == TokenType.SEMICOLON):
-            first += 1
-        last = next((i for i in range(first, len(texts)) if _is_end(tokens, i)), len(texts))
-        has_semicolon = last + 1 < len(texts) and tokens[last + 1].token_type == TokenType.SEMICOLON
-        yield head, first, last, last + 1 + has_semicolon
-
-
 def _statement_set(head: Sequence[Token], inner: Sequence[Token], text: str) -> Statement:
     inserts = [each for each in _plain_statements(inner, text) if isinstance(each, Insert)]
-    if len(inserts) < len(list(_chunks(inner))) or not inserts:
+    if len(inserts) < len(list(chunks(inner))) or not inserts:
         raise _error("A STATEMENT SET holds INSERT statements, at least one, and nothing else", text, head[0])
     whole = text[head[0].start : inner[-1].end + 1]
     made = StatementSet(tuple(inserts), text=whole)
     if head[0].text.upper() != "EXPLAIN":
         return made
     return Explain(made, tuple(each.text.upper() for each in head if each.text.upper() in EXPLAIN_DETAILS), text=whole)
-
-
-def _is_end(tokens: Sequence[Token], index: int) -> bool:
-    return tokens[index].text.upper() == "END" and tokens[index - 1].token_type == TokenType.SEMICOLON
