@@ -74,6 +74,7 @@ class Announcement:
         self._savepoint_directory = savepoint_directory
         self._folder = CardFolder.of_this_user()
         self._socket: JobSocket | None = None
+        self._withdrawing = threading.Lock()
         self._answers: dict[str, Callable[[Request], Any]] = {
             "status": lambda request: self._status(),
             "metrics": lambda request: self.job.metrics(),
@@ -92,13 +93,14 @@ class Announcement:
         self._folder.put(self._card)
 
     def withdraw(self) -> None:
-        """Be known no longer; what was asked before is answered."""
-        try:
-            if self._socket is not None:
-                self._socket.close()
-                self._folder.remove(self._card)
-        except OSError as error:
-            _log.warning("the card of job %r could not be removed: %s", self._card.name, error)
+        """Be known no longer; what was asked before is answered. A second caller waits for the first."""
+        with self._withdrawing:
+            try:
+                if self._socket is not None:
+                    self._socket.close()
+                    self._folder.remove(self._card)
+            except OSError as error:
+                _log.warning("the card of job %r could not be removed: %s", self._card.name, error)
 
     def _answer(self, request: Request) -> Any:
         wanted = request.get("do")
@@ -154,9 +156,10 @@ def running_jobs_of_this_process() -> list[AnnouncedJob]:
 
 
 def _forget(announcement: Announcement) -> None:
+    # In this order: a process that ends meanwhile finds it in the list, and waits until the card is gone.
+    announcement.withdraw()
     with _lock:
         _announced.remove(announcement)
-    announcement.withdraw()
 
 
 def _leave() -> None:

@@ -44,6 +44,29 @@ def test_a_job_is_known_until_it_ends(folder: CardFolder) -> None:
     assert (files(folder), running_jobs(), running_jobs_of_this_process()) == ([], [], [])
 
 
+def test_a_process_that_ends_waits_for_a_card_that_is_being_removed(
+    folder: CardFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removing, may_go_on, remove = threading.Event(), threading.Event(), CardFolder.remove
+
+    def slow(self: CardFolder, card: JobCard) -> None:
+        removing.set()
+        assert may_go_on.wait(30)
+        remove(self, card)
+
+    monkeypatch.setattr(CardFolder, "remove", slow)
+    with announced("orders") as job:
+        ending = threading.Thread(target=job.end)
+        ending.start()
+        assert removing.wait(30)
+        # What is in this list is withdrawn, and waited for, when the process ends.
+        assert job in running_jobs_of_this_process()
+        may_go_on.set()
+        ending.join()
+    assert job not in running_jobs_of_this_process()
+    assert folder.cards() == []
+
+
 def test_what_is_asked_reaches_the_job() -> None:
     with announced("totals") as job:
         ((found, _),) = running_jobs()
