@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 
-__all__ = ["framed", "framed_changelog"]
+__all__ = ["MOST", "NULL", "border", "count_text", "framed", "framed_changelog", "line", "width_of"]
 
 MOST = 30
 NULL = "<NULL>"
@@ -21,9 +21,9 @@ def framed(names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> str:
         return "Empty set\n"
     shown = [[NULL if each is None else each for each in row] for row in rows]
     widths = [max(map(width_of, column)) for column in zip(names, *shown, strict=True)]
-    lines = [_border(widths), _line(names, widths), _border(widths)]
-    lines += [_line(row, widths) for row in shown]
-    return "\n".join([*lines, _border(widths), _count(len(rows))]) + "\n"
+    lines = [border(widths), line(names, widths), border(widths)]
+    lines += [line(row, widths) for row in shown]
+    return "\n".join([*lines, border(widths), count_text(len(rows))]) + "\n"
 
 
 def framed_changelog(
@@ -34,11 +34,11 @@ def framed_changelog(
     count = 0
     for kind, row in rows:
         if count == 0:
-            yield from (_border(widths), _line(["op", *names], widths), _border(widths))
+            yield from (border(widths), line(["op", *names], widths), border(widths))
         count += 1
-        yield _line([kind, *[NULL if each is None else each for each in row]], widths)
+        yield line([kind, *[NULL if each is None else each for each in row]], widths)
     if count:
-        yield from (_border(widths), _count(count))
+        yield from (border(widths), count_text(count))
     else:
         yield "Empty set"
 
@@ -63,15 +63,18 @@ def _type_width(declared: LogicalType) -> int:
     return MOST
 
 
-def _count(rows: int) -> str:
+def count_text(rows: int) -> str:
+    """How many rows there are, in words."""
     return "1 row in set" if rows == 1 else f"{rows} rows in set"
 
 
-def _border(widths: Sequence[int]) -> str:
+def border(widths: Sequence[int]) -> str:
+    """A line of the frame."""
     return "+" + "+".join("-" * (width + 2) for width in widths) + "+"
 
 
-def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
+def line(texts: Sequence[str], widths: Sequence[int]) -> str:
+    """A row in the frame; what is wider than its column is cut."""
     cells = [_fitting(text, width) for text, width in zip(texts, widths, strict=True)]
     return "| " + " | ".join(cells) + " |"
 

@@ -16,6 +16,8 @@ from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.stream import DataStream
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.errors import CatalogError, SqlError
+from penstock.graph.declared_settings import JOB_NAME
+from penstock.graph.nodes import Role
 from penstock.runtime.operators.sink import DriverSinkOperator
 from penstock.table import planner
 from penstock.table.binder.session import PlanningContext, Session
@@ -266,6 +268,7 @@ class TableEnvironment(FunctionRegistry):
         with self._added_nodes() as added:
             stream = table.planned.translate(self.stream_environment)
             stream._end("Collect", DriverSinkOperator(CollectSink(name))).uid(name)
+            is_bounded = self._is_bounded(added())
             client = self.stream_environment.execute_part(added(), name)
         rows = CloseableIterator(client.collected(name), lambda: client.cancel().result())
         return TableResult(
@@ -273,6 +276,8 @@ class TableEnvironment(FunctionRegistry):
             lambda: rows,
             client=client,
             is_streaming=not self._is_batch(),
+            is_bounded=is_bounded,
+            has_updates=len(table.planned.changelog_kinds) > 1,
             zone=self._config.get_local_timezone(),
         )
 
@@ -282,8 +287,15 @@ class TableEnvironment(FunctionRegistry):
         with self._added_nodes() as added:
             for _, each in planned:
                 each.translate(self.stream_environment)
-            client = self.stream_environment.execute_part(added(), "insert-into_" + ",".join(names))
-        return told(names, [counts], [BIGINT] * len(names), client=client)
+            is_bounded = self._is_bounded(added())
+            name = self._config.get(JOB_NAME, "insert-into_" + ",".join(names))
+            client = self.stream_environment.execute_part(added(), name)
+        return told(names, [counts], [BIGINT] * len(names), client=client, is_bounded=is_bounded)
+
+    def _is_bounded(self, node_ids: set[int]) -> bool:
+        """Whether a job of these nodes ends by itself."""
+        nodes = self.stream_environment.graph.part(node_ids).nodes.values()
+        return all(node.operator.source.is_bounded() for node in nodes if node.role is Role.SOURCE)
 
     def explained(self, planned: Sequence[Any]) -> str:
         """The plans as text, with the graph they would become."""

@@ -40,9 +40,13 @@ class TableResult:
         kind: ResultKind = ResultKind.SUCCESS_WITH_CONTENT,
         client: JobClient | None = None,
         is_streaming: bool = False,
+        is_bounded: bool = True,
+        has_updates: bool = False,
         zone: str = "UTC",
     ) -> None:
         """Made by the environment; `rows` gives rows as `(kind, *fields)` of internal values."""
+        self.is_bounded = is_bounded
+        self.has_updates = has_updates
         self._row_type = row_type
         self._rows = rows
         self._kind = kind
@@ -70,6 +74,20 @@ class TableResult:
         """Wait for the end of the job; raises if it failed."""
         if self._client is not None:
             self._client.wait(None if timeout_ms is None else timeout_ms / 1000)
+
+    def rows(self) -> CloseableIterator[tuple[Any, ...]]:
+        """The rows as `(kind, *fields)` of internal values of `row_type`, for who shows them in a way of its own."""
+        return self._rows()
+
+    @property
+    def row_type(self) -> LogicalType:
+        """Names and types of the columns."""
+        return self._row_type
+
+    @property
+    def zone(self) -> str:
+        """The time zone in which points in time are shown."""
+        return self._zone
 
     def collect(self) -> CloseableIterator[Row]:
         """The rows, as Row objects with their kinds; ends with the job. Close it to stop the job."""
@@ -109,8 +127,15 @@ def told(
     types: Sequence[LogicalType] | None = None,
     kind: ResultKind = ResultKind.SUCCESS_WITH_CONTENT,
     client: JobClient | None = None,
+    is_bounded: bool = True,
 ) -> TableResult:
-    """A result of rows that are there already; texts unless types are given."""
+    """A result of rows that are there already; texts unless types are given. `is_bounded`: whether its job ends."""
     row_type = row_of(tuple(names), tuple(types or [STRING] * len(names)))
     held = [(0, *row) for row in rows]
-    return TableResult(row_type, lambda: CloseableIterator(iter(held), lambda: None), kind=kind, client=client)
+    return TableResult(
+        row_type,
+        lambda: CloseableIterator(iter(held), lambda: None),
+        kind=kind,
+        client=client,
+        is_bounded=is_bounded,
+    )

@@ -1,6 +1,7 @@
-"""Where statements begin and end: `split` cuts a text at its semicolons, whatever strings, names, comments and hints hold.
+"""Where statements begin and end: `split` cuts a text at its semicolons.
 
-A statement set ends with its END, the INSERTs in it are parts of it.
+Those in strings, quoted names, comments and hints end nothing. A statement set ends with its END: the INSERTs in it
+are parts of it.
 """
 
 from __future__ import annotations
