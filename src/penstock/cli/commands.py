@@ -12,6 +12,7 @@ from penstock.cli import jobs, kafka, state
 from penstock.cli.output import note
 from penstock.cli.run import run
 from penstock.cli.settings import settings
+from penstock.cli.sql import sql
 from penstock.errors import PenstockError
 
 
@@ -53,6 +54,7 @@ def _options(
 
 # What stands behind the program belongs to it, options too.
 app.command("run", context_settings={"allow_interspersed_args": False})(run)
+app.command("sql")(sql)
 app.command("list")(jobs.list_jobs)
 app.command("savepoint")(jobs.savepoint)
 app.command("stop")(jobs.stop)

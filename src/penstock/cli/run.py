@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from penstock.cli.detached import DetachedProgram
+from penstock.cli.given_settings import configuration_of, tell_of_unknown
 from penstock.cli.output import note
 from penstock.cli.program import FAILED, Program
 from penstock.common.configuration import Configuration
 from penstock.common.given_configuration import giving
-from penstock.errors import ConfigurationError
 
 
 def run(
@@ -61,53 +61,15 @@ def run(
         raise typer.BadParameter(f"there is no script {words[0]}", param_hint="PROGRAM")
     if log is not None and not detached:
         raise typer.BadParameter("is for --detached only", param_hint="--log")
-    configuration = _configuration(settings or [], from_savepoint, parallelism, master, allow_non_restored_state)
+    configuration = configuration_of(settings or [], from_savepoint, parallelism, master, allow_non_restored_state)
     program = Program(module or words.pop(0), is_module=module is not None, arguments=tuple(words))
     if settings:
-        _tell_of_unknown(configuration)
+        tell_of_unknown(configuration)
     _tell_of_misplaced(words)
     if detached:
         raise typer.Exit(_run_detached(program, configuration, log))
     with giving(configuration):
         raise typer.Exit(program.run())
-
-
-def _configuration(
-    settings: list[str], savepoint: str | None, parallelism: int | None, master: str | None, allows_loss: bool
-) -> Configuration:
-    """What was given, read once, so that a mistake in it is one of the call and not of the program."""
-    # Here, because other commands need not wait until half of Penstock is loaded.
-    from penstock.checkpoint.directory import absolute_uri
-    from penstock.graph import declared_settings as keys
-    from penstock.graph.settings import JobSettings
-
-    configuration = Configuration()
-    for text in settings:
-        key, separator, value = text.partition("=")
-        if not separator or not key.strip():
-            raise typer.BadParameter(f"{text!r} must look like key=value", param_hint="-D")
-        configuration.set_string(key.strip(), value)
-    if savepoint is not None:
-        configuration.set_string(keys.RECOVERY_PATH, absolute_uri(savepoint))
-    if allows_loss:
-        configuration.set_boolean(keys.IGNORE_UNCLAIMED_STATE, True)
-    if parallelism is not None:
-        configuration.set_integer(keys.PARALLELISM, parallelism)
-    if master is not None:
-        configuration.set_string(keys.SPARK_MASTER, master)
-    try:
-        JobSettings.from_configuration(configuration)
-    except ConfigurationError as error:
-        raise typer.BadParameter(str(error), param_hint="-D") from None
-    return configuration
-
-
-def _tell_of_unknown(configuration: Configuration) -> None:
-    """The environment warns of keys that it knows to do nothing; on the line, others are most likely misspelt too."""
-    from penstock.graph.unused_keys import keys_of_nobody
-
-    for key in keys_of_nobody(configuration.to_dict()):
-        note(f"penstock: -D {key}: neither Penstock nor Spark knows this key; only the program itself can read it")
 
 
 def _tell_of_misplaced(arguments: list[str]) -> None:

@@ -54,8 +54,10 @@ def test_a_command_of_the_page_works(line: str, place: Path, monkeypatch: pytest
     if words[0] == "run":  # without Spark and without another process, which other tests have
         words = ["run", "-Dpenstock.engine=in-process", *(word for word in words[1:] if word != "--detached")]
         words = [word.replace("checkpoints/orders", "checkpoints/new") for word in words]
+    elif words[0] == "sql":
+        words.insert(1, "-Dpenstock.engine=in-process")
     # `run` would wait for a job that its process has already.
-    with nullcontext() if words[0] == "run" else announced("orders"):
+    with nullcontext() if words[0] in ("run", "sql") else announced("orders"):
         told = CliRunner().invoke(app, words)
     assert told.exit_code == 0, told.output
 
