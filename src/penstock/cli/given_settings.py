@@ -39,9 +39,15 @@ def configuration_of(
     return configuration
 
 
-def tell_of_unknown(configuration: Configuration) -> None:
-    """The environment warns of keys that it knows to do nothing; on the line, others are most likely misspelt too."""
+def tell_of_unknown(
+    configuration: Configuration, others: tuple[str, ...] = (), reader: str = "only the program itself can read it"
+) -> None:
+    """The environment warns of keys that it knows to do nothing; on the line, others are most likely misspelt too.
+
+    `others` are beginnings of keys that somebody else reads.
+    """
     from penstock.graph.unused_keys import keys_of_nobody
 
     for key in keys_of_nobody(configuration.to_dict()):
-        note(f"penstock: -D {key}: neither Penstock nor Spark knows this key; only the program itself can read it")
+        if not key.startswith(others):
+            note(f"penstock: -D {key}: neither Penstock nor Spark knows this key; {reader}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from penstock.common.configuration import Configuration
 
 _INTERRUPTED = 130
+_TABLE_KEYS = ("table.", "sql-client.")
 
 
 class Format(enum.Enum):
@@ -59,7 +60,7 @@ def sql(
     scripts = {option: _read(option, path) for option, path in (("--init", init), ("--file", file)) if path is not None}
     configuration = configuration_of(settings or [], from_savepoint, parallelism, master, False)
     if settings:
-        tell_of_unknown(configuration)
+        tell_of_unknown(configuration, _TABLE_KEYS, "nothing reads it")
     first = [_script(str(init), scripts["--init"])] if init is not None else []
     last = None
     if file is not None:

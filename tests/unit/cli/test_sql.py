@@ -229,6 +229,16 @@ def test_a_setting_that_nobody_knows_is_told(key: str, text: str) -> None:
     assert told.stderr.startswith(text)
 
 
+def test_settings_of_the_line_are_looked_at() -> None:
+    told = call(
+        "-D", "table.exec.state.ttl=1 d", "-D", "sql-client.verbose=true", "-D", "foo.bar=1", "-e", "SHOW VIEWS"
+    )
+    assert (told.exit_code, told.stdout) == (0, "Empty set\n")
+    assert told.stderr.splitlines() == [
+        "penstock: -D foo.bar: neither Penstock nor Spark knows this key; nothing reads it"
+    ]
+
+
 def process(*words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "penstock", "sql", *IN_PROCESS, *words],
