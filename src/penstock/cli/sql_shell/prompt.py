@@ -62,16 +62,20 @@ class Prompt:
                 return
 
     def _run(self, text: str) -> bool:
-        """Run what was typed; returns whether to leave."""
+        """Run what was typed, up to the first statement that fails; returns whether to leave."""
+        left: list[str] = []
         try:
-            statements = _statements(written_out(text))
-            for statement in statements:
-                if self._run_statement(statement):
+            left = _statements(written_out(text))
+            while left:
+                if self._run_statement(left.pop(0)):
                     return True
         except KeyboardInterrupt:
             sys.stdout.write("Cancelled.\n")
         except Exception as error:
             _tell_error(told_error(error, self._is_verbose()))
+        if left:
+            what = "The statement" if len(left) == 1 else f"The {len(left)} statements"
+            sys.stdout.write(f"{what} behind it {'was' if len(left) == 1 else 'were'} not run.\n")
         return False
 
     def _run_statement(self, statement: str) -> bool:
