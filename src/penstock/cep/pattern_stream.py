@@ -11,8 +11,8 @@ from penstock.cep.pattern import Pattern, check_pattern
 from penstock.cep.searched_stream import SearchedStream, check_search
 from penstock.cep.typed_conditions import check_expressions
 from penstock.common.typeinfo import TypeInformation
-from penstock.datastream.stream import DataStream, add_operator
-from penstock.datastream.two_phase import can_sit_with_sender, settings_of_sender
+from penstock.datastream.stream import DataStream, add_operator, settings_of_sender
+from penstock.datastream.two_phase import can_sit_with_sender
 from penstock.errors import GraphError
 from penstock.graph.nodes import FORWARD
 from penstock.runtime.operators.cep.inert import InertEventFilter, may_have_inert_events

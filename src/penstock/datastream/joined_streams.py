@@ -16,7 +16,7 @@ from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.arguments import check_function, check_type
 from penstock.datastream.keyed_stream import KeyedStream
 from penstock.datastream.selectors import Field, make_key_selector
-from penstock.datastream.stream import DataStream, KeyOrField, add_operator
+from penstock.datastream.stream import DataStream, KeyOrField, add_operator, settings_of_sender
 from penstock.datastream.windowed_stream import WindowedStream
 from penstock.errors import GraphError
 from penstock.graph.nodes import FORWARD
@@ -274,10 +274,5 @@ class CoGroupedWindows(_TwoStreamsInWindows, Generic[T1_co, T2_co]):
 def _tagged_stream(stream: DataStream, side: int) -> DataStream:
     # However elements are dealt out, they are dealt out by key next: tagging them in the sender's subtasks, as Flink
     # does, saves an exchange.
-    senders = {edge.source_id for edge in stream.edges}
-    settings: dict[str, Any] = {}
-    if len(senders) == 1:
-        sender = stream.environment.graph.nodes[senders.pop()]
-        settings = {name: getattr(sender, name) for name in ("parallelism", "max_parallelism", "is_single")}
-    operator = operators.MapOperator(window_join.Tag(side), False)
-    return add_operator(stream.environment, f"Tag {side + 1}", operator, stream.edges_with(FORWARD), None, **settings)
+    operator, edges = operators.MapOperator(window_join.Tag(side), False), stream.edges_with(FORWARD)
+    return add_operator(stream.environment, f"Tag {side + 1}", operator, edges, None, **settings_of_sender(stream))

@@ -13,10 +13,10 @@ from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, R
 from penstock.datastream.arguments import check_function, check_type
 from penstock.datastream.field_rows import KeyColumns, check_aggregates, row_type
 from penstock.datastream.selectors import Field, KeyAndValue, check_field, typed_selector
-from penstock.datastream.stream import DataStream
+from penstock.datastream.stream import DataStream, add_operator, settings_of_sender
 from penstock.datastream.with_state import FilterWithState, FlatMapWithState, MapWithState
 from penstock.errors import GraphError
-from penstock.graph.nodes import Exchange, Partitioning
+from penstock.graph.nodes import FORWARD, Exchange, Partitioning
 from penstock.runtime import operators
 from penstock.vocabulary.field_aggregates import FieldAggregate
 from penstock.vocabulary.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
@@ -243,5 +243,7 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
             """Run the job and return a Row of key (`f0`) and element (`f1`) for each element."""
 
     def _to_collect(self) -> DataStream:
-        pairs = self._then("Key and Value", operators.MapOperator(KeyAndValue(self.key_selector), False), None)
+        # In the sender's subtasks: what is collected needs no exchange by key, and keeps its order.
+        operator, edges = operators.MapOperator(KeyAndValue(self.key_selector), False), self.edges_with(FORWARD)
+        pairs = add_operator(self.environment, "Key and Value", operator, edges, None, **settings_of_sender(self))
         return pairs.uid(f"key-and-value-{max(self.environment.graph.nodes)}")

@@ -12,8 +12,7 @@ from penstock.common.serializer import TypeSerializer
 from penstock.common.type_variables import A, K_co, R, T_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.arguments import check_function, check_type, is_whole
-from penstock.datastream.stream import DataStream, add_operator
-from penstock.datastream.two_phase import settings_of_sender
+from penstock.datastream.stream import DataStream, add_operator, settings_of_sender
 from penstock.datastream.windowed_stream import KeyedEvaluation
 from penstock.errors import GraphError
 from penstock.graph.nodes import FORWARD

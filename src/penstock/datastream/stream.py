@@ -92,6 +92,15 @@ def add_operator(
     return DataStream(environment, (Edge(node.id),), node_id=node.id, output_type=output_type)
 
 
+def settings_of_sender(stream: DataStream) -> dict[str, Any]:
+    """The settings that a node needs to sit in the sender's vertex; none if there are several senders."""
+    senders = {edge.source_id for edge in stream.edges}
+    if len(senders) != 1:
+        return {}
+    sender = stream.environment.graph.nodes[senders.pop()]
+    return {name: getattr(sender, name) for name in ("parallelism", "max_parallelism", "is_single")}
+
+
 class DataStream(NodeHandle, Generic[T_co]):
     """A stream of elements: what the next operator will read, and how they will be dealt to its subtasks.
 

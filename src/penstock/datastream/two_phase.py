@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
-from penstock.datastream.stream import DataStream, add_operator
+from penstock.datastream.stream import DataStream, add_operator, settings_of_sender
 from penstock.errors import GraphError
 from penstock.graph.nodes import FORWARD, Chaining
 from penstock.graph.settings import JobSettings
@@ -112,15 +112,3 @@ def can_sit_with_sender(stream: DataStream) -> bool:
     nodes = stream.environment.graph.nodes
     can_chain = len(stream.edges) == 1 and nodes[stream.edges[0].source_id].chaining is not Chaining.NEVER
     return settings.chaining and can_chain
-
-
-def settings_of_sender(stream: DataStream) -> dict[str, Any]:
-    """The settings that a node needs to sit in the sender's vertex."""
-    if len(stream.edges) != 1:
-        return {}
-    sender = stream.environment.graph.nodes[stream.edges[0].source_id]
-    return {
-        "parallelism": sender.parallelism,
-        "max_parallelism": sender.max_parallelism,
-        "is_single": sender.is_single,
-    }

@@ -9,6 +9,7 @@ import pytest
 
 from penstock.common import Configuration
 from penstock.common.serialization import RowFieldExtractorSchema
+from penstock.common.typeinfo import Types
 from penstock.common.types import Row
 from penstock.datastream.checkpoint_storage import FileSystemCheckpointStorage
 from penstock.datastream.data_stream import KeyedStream
@@ -118,3 +119,10 @@ def test_the_guarantee_of_a_sink_is_found_where_the_kafka_sink_is() -> None:
     from penstock.datastream.connectors import base, kafka
 
     assert kafka.DeliveryGuarantee is base.DeliveryGuarantee
+
+
+def test_a_keyed_stream_is_collected_in_the_order_of_its_input(env: StreamExecutionEnvironment) -> None:
+    env.set_parallelism(2)
+    words = ["pen", "stock", "pen", "flow", "stock", "pen"]
+    with env.from_collection(words).key_by(lambda word: word, Types.STRING()).execute_and_collect() as rows:
+        assert list(rows) == [Row(f0=word, f1=word) for word in words]
