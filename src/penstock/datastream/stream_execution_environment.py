@@ -5,7 +5,6 @@ Compiling and running belong to `penstock.graph` and the engine.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, overload
@@ -329,13 +328,15 @@ class StreamExecutionEnvironment:
         self._archives.append(path if target_dir is None else f"{path}#{target_dir}")
 
     def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
-        """Accepted with a warning: Spark installs no packages."""
-        existing_path("set_python_requirements", requirements_file_path)
-        warnings.warn(
-            "set_python_requirements has no effect: Spark installs no packages on its workers; install them there, or "
-            "ship a packed environment with add_python_archive and set_python_executable.",
-            stacklevel=2,
-        )
+        """Have pip install the packages of a file before the job starts, from a folder of wheels if one is given.
+
+        They are kept in the user's cache and found by the workers of this machine; workers of others need that
+        folder on a file system that they share (PENSTOCK_CACHE).
+        """
+        wanted = existing_path("set_python_requirements", requirements_file_path)
+        if requirements_cache_dir is not None:
+            wanted += "#" + existing_path("set_python_requirements", requirements_cache_dir)
+        self._configuration.set_string(keys.PYTHON_REQUIREMENTS, wanted)
 
     def set_python_executable(self, python_exec: str) -> None:
         """Choose the Python of the workers."""

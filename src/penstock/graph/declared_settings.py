@@ -56,6 +56,7 @@ WATERMARK_EVERY_RECORDS = "pipeline.watermark-every-records"
 STATE_BACKEND = "state.backend.type"
 STATE_DIRECTORY = "state.backend.rocksdb.localdir"
 PYTHON_FILES = "python.files"
+PYTHON_REQUIREMENTS = "python.requirements"
 PYTHON_EXECUTABLE = "python.executable"
 JOB_PARAMETERS = "pipeline.global-job-parameters"
 AUTO_GENERATED_UIDS = "pipeline.auto-generate-uids"
@@ -330,6 +331,13 @@ _TABLE = (
         (),
         absent="none",
         field="python_files",
+    ),
+    Setting(
+        PYTHON_REQUIREMENTS,
+        kinds.PATH,
+        "A requirements file whose packages are installed first; `file#folder` takes them from a folder of wheels.",
+        absent="none",
+        field="python_requirements",
     ),
     Setting(PYTHON_EXECUTABLE, kinds.NAME, "The Python of the workers.", absent="this Python"),
     Setting(

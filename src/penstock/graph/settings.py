@@ -55,6 +55,7 @@ class JobSettings:
     spark_master: str | None = _default(keys.SPARK_MASTER)
     spark_config: dict[str, str] = field(default_factory=dict)
     python_files: tuple[str, ...] = _default(keys.PYTHON_FILES)
+    python_requirements: str | None = _default(keys.PYTHON_REQUIREMENTS)
     job_parameters: dict[str, str] = field(default_factory=dict)
     watermark_every_records: int = _default(keys.WATERMARK_EVERY_RECORDS)
     engine: str = _default(keys.ENGINE)

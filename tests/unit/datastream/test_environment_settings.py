@@ -369,15 +369,20 @@ def test_files_for_the_workers(env: StreamExecutionEnvironment, tmp_path: Path) 
     }
 
 
-def test_java_and_package_settings_warn_with_the_reason(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+def test_java_settings_warn_with_the_reason(env: StreamExecutionEnvironment) -> None:
     with pytest.warns(UserWarning, match="add_jars has no effect: Penstock runs no Java operators"):
         env.add_jars("file:///a.jar")
     with pytest.warns(UserWarning, match="add_classpaths has no effect"):
         env.add_classpaths("file:///a.jar")
+
+
+def test_requirements_are_a_setting(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
     requirements = tmp_path / "requirements.txt"
     requirements.touch()
-    with pytest.warns(UserWarning, match="Spark installs no packages"):
-        env.set_python_requirements(str(requirements))
+    env.set_python_requirements(str(requirements))
+    assert settings_of(env).python_requirements == str(requirements)
+    env.set_python_requirements(str(requirements), str(tmp_path))
+    assert settings_of(env).python_requirements == f"{requirements}#{tmp_path}"
 
 
 MISTAKES: list[tuple[str, tuple[Any, ...], str]] = [

@@ -20,6 +20,7 @@ from penstock.checkpoint import Seal
 from penstock.checkpoint.committing import reports_of
 from penstock.engine.in_process.chances import Chances, ProcessDied
 from penstock.engine.in_process.clock import ManualClock
+from penstock.engine.in_process.program_files import unpacked_archives, working_directory
 from penstock.engine.in_process.sinks import InProcessSinks
 from penstock.errors import JobFailedError
 from penstock.graph import Vertex
@@ -103,6 +104,7 @@ class BatchRunner:
         self._statistics = statistics
         self._scratch = scratch
         self._state = state
+        self._place = unpacked_archives(program.settings, scratch.path)
         self._pickled = {v.id: pickled_vertex(v) for v in self.plan.vertices if not v.is_driver}
         self._pickled_states = PickledStates(self.plan)
         self._subtasks: dict[tuple[int, int], Subtask] = {}
@@ -145,12 +147,13 @@ class BatchRunner:
     def close_functions(self) -> None:
         """Close the functions of all subtasks; one that fails keeps no other from being closed."""
         failures: list[OperatorFailure] = []
-        while self._subtasks:
-            _, subtask = self._subtasks.popitem()
-            try:
-                subtask.close()
-            except OperatorFailure as failure:
-                failures.append(failure)
+        with working_directory(self._place):
+            while self._subtasks:
+                _, subtask = self._subtasks.popitem()
+                try:
+                    subtask.close()
+                except OperatorFailure as failure:
+                    failures.append(failure)
         if failures:
             name = self.program.settings.job_name
             raise JobFailedError(f"{failures[0].text}\njob {name!r} has stopped") from failures[0]
@@ -178,8 +181,9 @@ class BatchRunner:
     def _declared(self) -> Declared:
         """What the functions of keyed vertices ask for."""
         declared: Declared = {}
-        for vertex in keyed_vertices(self.plan):
-            declared |= declared_states(partial(self._new_subtask, vertex.id, 0))
+        with working_directory(self._place):
+            for vertex in keyed_vertices(self.plan):
+                declared |= declared_states(partial(self._new_subtask, vertex.id, 0))
         return declared
 
     def last_version(self) -> Seal:
@@ -239,7 +243,7 @@ class BatchRunner:
                 return False
             self.step("plan", version)
             self._write_offset(version, end)
-        with self.versions.being_made(version):
+        with self.versions.being_made(version), working_directory(self._place):
             self._run_to(version, end)
         self.step("go on", version)
         return True

@@ -9,6 +9,7 @@ from penstock.engine.in_process.live import submit_live
 from penstock.engine.in_process.options import InProcessOptions
 from penstock.engine.in_process.program_files import make_importable, refuse_shipped_files
 from penstock.graph import JobSettings, LogicalGraph
+from penstock.job.requirements import make_requirements_importable
 
 
 def submit(graph: LogicalGraph, settings: JobSettings, options: InProcessOptions | None) -> JobClient:
@@ -19,6 +20,7 @@ def submit(graph: LogicalGraph, settings: JobSettings, options: InProcessOptions
     """
     refuse_shipped_files(settings)
     make_importable(settings.python_files)
+    make_requirements_importable(settings.python_requirements)
     if options is None and settings.seed is not None:
         options = InProcessOptions(settings.seed)
     if options is None:

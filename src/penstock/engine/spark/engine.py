@@ -36,6 +36,7 @@ from penstock.job.client import RunningJobClient
 from penstock.job.driver import JobDriver
 from penstock.job.engine_contract import AttemptControl
 from penstock.job.program import Program
+from penstock.job.requirements import make_requirements_importable
 from penstock.job.statistics import JobStatistics
 from penstock.job.versions import publish_last
 from penstock.runtime.subtask import TaskSettings
@@ -104,6 +105,7 @@ class SparkEngine:
         another job before it is touched.
         """
         check_picklable(self._plan, self._settings.max_plan_bytes)
+        make_requirements_importable(self._settings.python_requirements)
         self._open_session()
         self._program.adopt()
         self._program.begin(self._make_first_version, self._declared_states)

@@ -232,11 +232,11 @@ def test_what_needs_spark_says_so(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match="is written by Spark: it cannot run in process"):
         env.execute()
     env = environment()
-    archive = tmp_path / "a.zip"
-    archive.write_bytes(b"")
-    env.add_python_archive(str(archive))
+    table = tmp_path / "t.csv"
+    table.write_bytes(b"")
+    env.register_cached_file(str(table), "table")
     env.from_collection([1]).print()
-    with pytest.raises(ConfigurationError, match="add_python_archive needs Spark"):
+    with pytest.raises(ConfigurationError, match="register_cached_file needs Spark"):
         env.execute()
 
 
