@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_MEANT = {"0": "\0", "n": "\n", "r": "\r", "t": "\t"}
+"""What some signs mean behind an escape, as Flink's reader has it; any other means itself."""
+
 
 @dataclass(frozen=True)
 class CsvLayout:
     """The signs of a CSV file, by Spark's names; an empty `quote`, `escape` or `comment` is none.
 
     `null_value` stands for None beside the empty field; `empty_value` is what quotes without anything between are.
+    `literal` is Flink's escape, which Spark does not have: the sign behind it is taken as it is, in quotes and outside.
     """
 
     sep: str = ","
@@ -18,6 +22,7 @@ class CsvLayout:
     comment: str = ""
     null_value: str = ""
     empty_value: str = ""
+    literal: str = ""
 
     @classmethod
     def of(cls, options: dict[str, str]) -> CsvLayout:
@@ -37,6 +42,8 @@ class CsvLayout:
 
     def fields(self, line: str) -> list[str | None]:
         """The fields of a line; None for those that are null."""
+        if self.literal and self.literal in line:
+            return self._escaped_fields(line)
         if not self.quote or self.quote not in line:
             null = self.null_value
             return [text if text and text != null else None for text in line.split(self.sep)]
@@ -48,6 +55,31 @@ class CsvLayout:
             if at >= len(line):
                 return fields
             at += len(self.sep)
+
+    def _escaped_fields(self, line: str) -> list[str | None]:
+        """The fields of a line in which a sign makes the next one literal."""
+        fields: list[str | None] = []
+        text: list[str] = []
+        at, is_quoted = 0, False
+        while at < len(line):
+            sign = line[at]
+            at += 1
+            if sign == self.literal and at < len(line):
+                text.append(_MEANT.get(line[at], line[at]))
+                at += 1
+            elif sign == self.quote and is_quoted and line.startswith(self.quote, at):
+                text.append(sign)
+                at += 1
+            elif sign == self.quote and (is_quoted or not text):
+                is_quoted = not is_quoted
+            elif not is_quoted and line.startswith(self.sep, at - 1):
+                fields.append("".join(text))
+                text = []
+                at += len(self.sep) - 1
+            else:
+                text.append(sign)
+        fields.append("".join(text))
+        return [field if field and field != self.null_value else None for field in fields]
 
     def _plain(self, line: str, at: int) -> tuple[str | None, int]:
         end = line.find(self.sep, at)

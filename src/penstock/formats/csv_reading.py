@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from typing import Any
 
-from penstock.common.composite_types import RowTypeInfo
+from penstock.common.composite_types import RowTypeInfo, TupleTypeInfo
 from penstock.common.serialization import DeserializationSchema
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row
@@ -99,15 +99,30 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
         if text == self._rules["null"] or (not text and kind != "text"):
             return None
         try:
-            return convert(text.split(self._rules["separator"]) if kind == "array" else text)
+            return convert(text if kind in ("text", "other") else self._parts(kind, number, text))
         except Wrong as error:
             if self._rules["forgives"]:
                 return None
             raise Wrong(f"field {self._names[number]!r}: {error}") from None
 
+    def _parts(self, kind: str, number: int, text: str) -> Any:
+        """The elements of an array or tuple; those of a row by the names of its fields."""
+        parts = text.split(self._rules["separator"])
+        if kind == "array":
+            return parts
+        wanted = self._row_type.get_field_types()[number]
+        if len(parts) != len(wanted.get_field_names()):
+            raise Wrong(f"expected {wanted!r}, got {text!r}")
+        return dict(zip(wanted.get_field_names(), parts, strict=True))
+
     def _reader(self, wanted: TypeInformation) -> tuple[str, Any]:
-        is_array = getattr(wanted, "element_type", None) is not None and wanted != Types.PRIMITIVE_ARRAY(Types.BYTE())
-        kind = "array" if is_array else "text" if wanted == Types.STRING() else "other"
+        has_elements = getattr(wanted, "element_type", None) is not None or isinstance(wanted, TupleTypeInfo)
+        if isinstance(wanted, RowTypeInfo):
+            kind = "row"
+        elif has_elements and wanted != Types.PRIMITIVE_ARRAY(Types.BYTE()):
+            kind = "array"
+        else:
+            kind = "text" if wanted == Types.STRING() else "other"
         return kind, converter(wanted)
 
     def __getstate__(self) -> dict[str, Any]:

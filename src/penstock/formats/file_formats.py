@@ -25,6 +25,7 @@ from penstock.common.basic_types import PickledBytesTypeInfo
 from penstock.common.column_block import ColumnBlock
 from penstock.common.serialization import BulkWriterFactory
 from penstock.errors import ConfigurationError, SinkError
+from penstock.formats.csv_signs import CsvSigns, real_text
 from penstock.formats.exact_columns import Misfit, exact_texts
 from penstock.formats.records import SCALAR_COLUMN, Columns, RecordShapeError, misshapen, plain, to_columns
 from penstock.formats.shown_values import clipped, shortened
@@ -278,13 +279,16 @@ def _json_value(value: Any) -> Any:
 class CsvFormat(FileFormat):
     """Comma-separated values, quoted where needed; None is an empty field, nested values are JSON texts.
 
-    The columns are those of `type_info`, or of the first record; a later record with other fields is an error.
+    The columns are those of `type_info`, or of the first record; a later record with other fields is an error. With
+    `signs` lines are as Flink writes them, lists too: `array_separators` names what stands between elements by column.
     """
 
     type_info: Any = None
     header: bool = False
     delimiter: str = ","
     suffix: str = ".csv"
+    signs: CsvSigns | None = None
+    array_separators: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Check the delimiter."""
@@ -309,7 +313,11 @@ class _CsvEncoder(ByteEncoder):
 
     def header(self) -> bytes:
         assert self._columns is not None, "a chunk is opened before the first block"
-        return self._text([self._columns]).encode() if self._settings.header else b""
+        if not self._settings.header:
+            return b""
+        signs = self._settings.signs
+        line = self._text([self._columns]) if signs is None else signs.line(map(signs.text, self._columns))
+        return line.encode()
 
     def encode(self, values: list[Any]) -> bytes:
         try:
@@ -317,7 +325,17 @@ class _CsvEncoder(ByteEncoder):
         except RecordShapeError as failure:
             names = None if self._declared is None else self._declared.names
             raise self.refused(misshapen(values, names), "CSV", f"a record {failure}") from None
+        if self._settings.signs is not None:
+            return self._signed(self._settings.signs, columns).encode()
         return self._text(list(zip(*[map(_csv_cell, column) for column in columns], strict=True))).encode()
+
+    def _signed(self, signs: CsvSigns, columns: list[list[Any]]) -> str:
+        assert self._declared is not None, "signs come with a declared type"
+        separators, texts = dict(self._settings.array_separators), []
+        for name, is_single, column in zip(self._declared.names, self._declared.are_single, columns, strict=True):
+            separator, real = separators.get(name, ""), real_text(is_single)
+            texts.append([signs.field(value, separator, real) for value in column])
+        return "".join(map(signs.line, zip(*texts, strict=True)))
 
     def _learned_columns(self, values: list[Any]) -> list[list[Any]]:
         columns = to_columns(values)
@@ -384,6 +402,7 @@ class DeclaredFields:
         types = type_info.get_field_types() if is_struct else [type_info]
         # An object of any kind has no type in Arrow, and every text says what it is.
         self._kinds = [None if _may_be_anything(each) else kind for each, kind in zip(types, schema.types, strict=True)]
+        self.are_single = [_is_single(kind) for kind in schema.types]
 
     def columns(self, values: list[Any]) -> list[list[Any]]:
         """The values of each field; raises SinkError for one that is not of its type."""
@@ -399,6 +418,10 @@ class DeclaredFields:
                 f"Sink {self._sink_name!r} cannot write the field {name!r} with the value {shortened(misfit.value)} as "
                 f"{kind}: {misfit}. Map the value, or declare another type."
             ) from None
+
+
+def _is_single(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_float32(kind.value_type if pa.types.is_list(kind) else kind))
 
 
 def _may_be_anything(type_info: Any) -> bool:

@@ -6,11 +6,12 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+from penstock.formats.java_numbers import double_text, float_text
 from penstock.vocabulary.sql.external_values import per_second
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.row_kinds import SHORT_NAMES
 
-__all__ = ["double_text", "java_row_text", "java_text"]
+__all__ = ["java_row_text", "java_text"]
 
 
 def java_row_text(row_type: LogicalType) -> Callable[[tuple[Any, ...]], str]:
@@ -29,39 +30,6 @@ def java_text(declared: LogicalType) -> Callable[[Any], str]:
     make = _WRITERS.get(declared.kind)
     write = str if make is None else make(declared)
     return lambda value: "null" if value is None else write(value)
-
-
-def double_text(value: float, digits: str | None = None) -> str:
-    """A float as Java writes a double; `digits` are the shortest that tell it apart, if not Python's."""
-    if value != value or value in (float("inf"), float("-inf")):
-        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
-    sign = "-" if str(value).startswith("-") else ""
-    mantissa, _, power = (digits or repr(abs(value))).lower().lstrip("-").partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    exponent = int(power or 0) + len(whole) - 1
-    figures = (whole + fraction).lstrip("0")
-    exponent -= len(whole + fraction) - len(figures) if figures else 0
-    figures = figures.rstrip("0") or "0"
-    if figures == "0":
-        return sign + "0.0"
-    if -3 <= exponent < 7:
-        return sign + _plain(figures, exponent)
-    return f"{sign}{figures[0]}.{figures[1:] or '0'}E{exponent}"
-
-
-def _plain(figures: str, exponent: int) -> str:
-    if exponent < 0:
-        return "0." + "0" * (-exponent - 1) + figures
-    figures = figures.ljust(exponent + 2, "0")
-    return f"{figures[: exponent + 1]}.{figures[exponent + 1 :]}"
-
-
-def _float_text(value: float) -> str:
-    import numpy as np
-
-    if value != value or value in (float("inf"), float("-inf")):
-        return double_text(value)
-    return double_text(value, str(abs(np.float32(value))))
 
 
 def _time_text(seconds: int, nanos: int) -> str:
@@ -134,7 +102,7 @@ def _period(months: int) -> str:
 _WRITERS: dict[Kind, Callable[[LogicalType], Callable[[Any], str]]] = {
     Kind.BOOLEAN: lambda declared: lambda value: "true" if value else "false",
     Kind.DOUBLE: lambda declared: double_text,
-    Kind.FLOAT: lambda declared: _float_text,
+    Kind.FLOAT: lambda declared: float_text,
     Kind.DECIMAL: lambda declared: lambda value: format(value, "f"),
     Kind.BINARY: lambda declared: lambda value: str([each - 256 if each > 127 else each for each in value]),
     Kind.VARBINARY: lambda declared: lambda value: str([each - 256 if each > 127 else each for each in value]),

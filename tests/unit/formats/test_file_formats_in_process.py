@@ -17,7 +17,7 @@ from penstock.common import Row, Types
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.datastream.formats.avro import AvroInputFormat, AvroSchema
-from penstock.datastream.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema
+from penstock.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from penstock.datastream.formats.parquet import AvroParquetReaders
 from penstock.errors import ConfigurationError, JobFailedError, SourceError
 
@@ -67,13 +67,6 @@ def test_escapes_and_strict_headers(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("b,a\n1,x\n")
     with pytest.raises((JobFailedError, SourceError), match=r"header of .*a\.csv is 'b,a', but the columns are a, b"):
         of_csv(builder.build(), tmp_path)
-
-
-def test_what_a_writer_of_csv_does_not_know_is_refused() -> None:
-    schema = CsvSchema.builder().add_string_column("a").set_escape_char("\\").build()
-    with pytest.raises(ConfigurationError, match="an escape sign"):
-        CsvBulkWriters.for_schema(schema)
-    assert CsvBulkWriters.for_schema(CsvSchema.builder().add_string_column("a").build()) is not None
 
 
 def test_lines_of_another_charset(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
@@ -63,7 +64,7 @@ def _csv_reader(source: FileSource, listing: FileListing) -> FileReader:
     reading = source.reading
     options = dict(reading.options)
     check_options("csv", options)
-    layout = CsvLayout.of(options)
+    layout = replace(CsvLayout.of(options), literal=reading.csv_escape)
     has_header = options.get("header", "false").lower() == "true"
     schema = _declared(source)
     if schema is None:

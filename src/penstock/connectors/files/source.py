@@ -32,7 +32,8 @@ class FileReading:
     `recursive` takes files of all folders below a path, as Flink does. Without it Spark reads the path's own files
     and folders such as `day=3` as partition columns, but Spark 4.3 then reads files of a batch twice if the name of
     another one holds a glob sign such as `[`: see that no such names occur. `array_separators` are for columns of CSV
-    that are arrays, by name; `skips_first_row` leaves out a line of CSV beside the header.
+    that are arrays, by name; `skips_first_row` leaves out a line of CSV beside the header; `csv_escape` makes the
+    sign behind it literal, within quotes and without.
     """
 
     file_format: str
@@ -43,6 +44,7 @@ class FileReading:
     max_files_per_batch: int | None = None
     array_separators: Mapping[str, str] = field(default_factory=dict)
     skips_first_row: bool = False
+    csv_escape: str = ""
 
     def is_for_spark(self) -> bool:
         """Whether Spark reads such files as they are meant; the rest Penstock reads itself, on Spark too."""
@@ -51,6 +53,7 @@ class FileReading:
             self.file_format == "avro"
             or self.array_separators
             or self.skips_first_row
+            or self.csv_escape
             or (self.file_format == "text" and charset not in ("UTF-8", "UTF8", "US-ASCII"))
         )
 

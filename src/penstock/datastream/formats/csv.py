@@ -9,8 +9,10 @@ from penstock.common.typeinfo import Types
 from penstock.common.types import Row
 from penstock.connectors.files.source import FileReading
 from penstock.datastream.connectors.file_system import StreamFormat
+from penstock.datastream.formats.declared_columns import column_type
 from penstock.errors import ConfigurationError
 from penstock.formats.csv_reading import CsvRowDeserializationSchema
+from penstock.formats.csv_signs import CsvSigns
 from penstock.formats.csv_writing import CsvRowSerializationSchema
 from penstock.formats.file_formats import CsvFormat
 
@@ -23,19 +25,22 @@ __all__ = [
     "CsvSchemaBuilder",
 ]
 
-_WRITER_OPTIONS = frozenset({"sep", "header", "escape"})
 _DEFAULT_OPTIONS = {"escape": '"'}
 """A quote within quotes is written twice, as Flink and most programs write it; Spark's own default is a backslash."""
 
 
 @dataclass(frozen=True)
 class CsvSchema:
-    """Columns of a CSV file and how it is laid out; `options` are Spark's names for the layout."""
+    """Columns of a CSV file and how it is laid out; `options` are Spark's names for the layout.
+
+    `escape` makes the sign behind it literal, within quotes and without; Spark's readers have no such sign.
+    """
 
     columns: dict[str, Any]
     options: dict[str, str] = field(default_factory=dict)
     array_separators: dict[str, str] = field(default_factory=dict)
     skips_first_row: bool = False
+    escape: str = ""
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
@@ -62,12 +67,13 @@ class CsvSchemaBuilder:
         self._options: dict[str, str] = dict(_DEFAULT_OPTIONS)
         self._separators: dict[str, str] = {}
         self._skips_first_row = False
+        self._escape = ""
 
     def add_array_column(self, name: str, separator: str = ";", element_type: Any = None) -> CsvSchemaBuilder:
         """Add a column of lists, whose elements (texts unless a type is given) stand between separators."""
         if not isinstance(separator, str):
             raise ConfigurationError(f"add_array_column: the separator must be a text, got {separator!r}.")
-        self._add(name, Types.LIST(Types.STRING() if element_type is None else element_type))
+        self._add(name, Types.LIST(Types.STRING() if element_type is None else column_type(element_type)))
         self._separators[name] = separator
         return self
 
@@ -110,7 +116,7 @@ class CsvSchemaBuilder:
 
     def add_number_column(self, name: str, number_type: Any = None) -> CsvSchemaBuilder:
         """Add a column of numbers; LONG unless a type is given."""
-        return self._add(name, Types.LONG() if number_type is None else number_type)
+        return self._add(name, Types.LONG() if number_type is None else column_type(number_type))
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of texts."""
@@ -118,8 +124,8 @@ class CsvSchemaBuilder:
 
     def add_columns_from(self, schema: CsvSchema) -> CsvSchemaBuilder:
         """Add all columns of another schema."""
-        for name, column_type in schema.columns.items():
-            self._add(name, column_type)
+        for name, its_type in schema.columns.items():
+            self._add(name, its_type)
         self._separators.update(schema.array_separators)
         return self
 
@@ -146,12 +152,16 @@ class CsvSchemaBuilder:
         return self._set("quote", "")
 
     def set_escape_char(self, char: str) -> CsvSchemaBuilder:
-        """Set the sign that makes a quote within quotes literal; a second quote does unless one is set."""
-        return self._set("escape", char)
+        """Set the sign that makes the next one literal, within quotes and without."""
+        if not isinstance(char, str) or len(char) != 1:
+            raise ConfigurationError(f"set_escape_char: expected one sign, got {char!r}.")
+        self._escape = char
+        return self
 
     def disable_escape_char(self) -> CsvSchemaBuilder:
-        """Go back to writing a quote within quotes twice."""
-        return self._set("escape", _DEFAULT_OPTIONS["escape"])
+        """Take the sign as part of the text; a quote within quotes is written twice, with or without it."""
+        self._escape = ""
+        return self
 
     def set_null_value(self, null_value: str) -> CsvSchemaBuilder:
         """Set the text that stands for None."""
@@ -174,7 +184,8 @@ class CsvSchemaBuilder:
 
     def build(self) -> CsvSchema:
         """Make the schema."""
-        return CsvSchema(dict(self._columns), dict(self._options), dict(self._separators), self._skips_first_row)
+        options, separators = dict(self._options), dict(self._separators)
+        return CsvSchema(dict(self._columns), options, separators, self._skips_first_row, self._escape)
 
     def _add(self, name: str, column_type: Any) -> CsvSchemaBuilder:
         if name in self._columns:
@@ -204,6 +215,7 @@ class CsvReaderFormat(StreamFormat[Row]):
                 schema.row_type(),
                 array_separators=dict(schema.array_separators),
                 skips_first_row=schema.skips_first_row,
+                csv_escape=schema.escape,
             )
         )
 
@@ -213,12 +225,15 @@ class CsvBulkWriters:
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvFormat:
-        """Write the columns of the schema."""
-        other = sorted({*schema.options, *schema.array_separators} - _WRITER_OPTIONS)
-        if schema.options.get("escape") != _DEFAULT_OPTIONS["escape"]:
-            other.append("an escape sign")
-        if other:
-            raise ConfigurationError(
-                f"The CSV writer knows a column separator and a header only, not {', '.join(other)}: leave them out."
-            )
-        return CsvFormat(schema.row_type(), schema.options.get("header") == "true", schema.options.get("sep", ","))
+        """Write the columns of the schema, quoted and escaped as Flink does."""
+        options = schema.options
+        signs = CsvSigns(
+            options.get("sep", ","),
+            options.get("quote", '"'),
+            schema.escape,
+            options.get("nullValue", ""),
+            options.get("lineSep", "\n"),
+        )
+        separators = tuple(schema.array_separators.items())
+        has_header = options.get("header") == "true"
+        return CsvFormat(schema.row_type(), has_header, signs.sep, signs=signs, array_separators=separators)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.common.configuration import Configuration
+from penstock.datastream.formats.declared_columns import column_type
 from penstock.errors import ConfigurationError
 from penstock.formats.orc_format import OrcFormat
 
@@ -28,4 +29,4 @@ class OrcBulkWriters:
         if unknown:
             raise ConfigurationError(f"OrcBulkWriters knows the property {_COMPRESSION}, not {', '.join(unknown)}.")
         compression = told.get(_COMPRESSION, "zlib").lower()
-        return OrcFormat(row_type, {"none": "uncompressed"}.get(compression, compression))
+        return OrcFormat(column_type(row_type), {"none": "uncompressed"}.get(compression, compression))

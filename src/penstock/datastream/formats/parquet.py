@@ -7,6 +7,7 @@ from typing import Any
 from penstock.common.avro_type import AvroSchema
 from penstock.connectors.files.source import FileReading
 from penstock.datastream.connectors.file_system import BulkFormat, StreamFormat
+from penstock.datastream.formats.declared_columns import column_type
 from penstock.errors import ConfigurationError
 from penstock.formats.avro_columns import AvroColumns, AvroRecords
 from penstock.formats.parquet_format import ParquetFormat
@@ -28,8 +29,8 @@ class ParquetColumnarRowInputFormat(BulkFormat):
     """Parquet files read as rows with the columns of `row_type`."""
 
     def __init__(self, row_type: Any = None) -> None:
-        """Take `Types.ROW_NAMED(...)`, a DDL text, or None for the columns the files have."""
-        super().__init__(FileReading("parquet", {}, row_type))
+        """Take `DataTypes.ROW(...)`, `Types.ROW_NAMED(...)`, a DDL text, or None for the columns the files have."""
+        super().__init__(FileReading("parquet", {}, column_type(row_type)))
 
 
 class ParquetBulkWriters:
@@ -38,7 +39,7 @@ class ParquetBulkWriters:
     @staticmethod
     def for_row_type(row_type: Any = None) -> ParquetFormat:
         """Write the columns of `row_type`, or those learned from the first records."""
-        return ParquetFormat(row_type)
+        return ParquetFormat(column_type(row_type))
 
 
 class AvroParquetWriters:
