@@ -52,12 +52,6 @@ MISSING: dict[str, set[str]] = {
             )
         ),
     },
-    "Spark lists files and makes splits": {
-        f"{FILES}:FileEnumeratorProvider",
-        f"{FILES}:FileSourceBuilder.set_file_enumerator",
-        f"{FILES}:FileSourceBuilder.set_split_assigner",
-        f"{FILES}:FileSplitAssignerProvider",
-    },
     "no JVM object behind it": {
         f"{DATASTREAM}.utils",
         f"{FILES}:FileSink.get_transformer",

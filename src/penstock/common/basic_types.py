@@ -115,7 +115,7 @@ class BasicType(enum.Enum):
     LONG = "Long"
     FLOAT = "Float"
     DOUBLE = "Double"
-    CHAR = "Character"
+    CHAR = "Char"
     BIG_INT = "BigInteger"
     BIG_DEC = "BigDecimal"
     INSTANT = "Instant"

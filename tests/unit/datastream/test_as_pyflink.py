@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,12 @@ from penstock.common.serialization import RowFieldExtractorSchema
 from penstock.common.typeinfo import Types
 from penstock.common.types import Row
 from penstock.datastream.checkpoint_storage import FileSystemCheckpointStorage
+from penstock.datastream.connectors.file_system import (
+    FileEnumeratorProvider,
+    FileSource,
+    FileSplitAssignerProvider,
+    StreamFormat,
+)
 from penstock.datastream.data_stream import KeyedStream
 from penstock.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
 from penstock.datastream.state import MapStateDescriptor
@@ -126,3 +133,18 @@ def test_a_keyed_stream_is_collected_in_the_order_of_its_input(env: StreamExecut
     words = ["pen", "stock", "pen", "flow", "stock", "pen"]
     with env.from_collection(words).key_by(lambda word: word, Types.STRING()).execute_and_collect() as rows:
         assert list(rows) == [Row(f0=word, f1=word) for word in words]
+
+
+def test_how_files_are_found_may_be_said_and_is_the_engines_affair(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+    builder.set_file_enumerator(FileEnumeratorProvider.default_splittable_file_enumerator())
+    builder.set_split_assigner(FileSplitAssignerProvider.locality_aware_split_assigner())
+    with pytest.warns(UserWarning, match="set_file_enumerator has no effect: the engine lists the files"):
+        builder.set_file_enumerator(FileEnumeratorProvider.default_non_splittable_file_enumerator())
+    env = StreamExecutionEnvironment.in_process()
+    assert list(env.from_source(builder.build(), None, "files").execute_and_collect()) == ["one", "two"]
+    with pytest.raises(ConfigurationError, match="set_split_assigner: expected a FileSplitAssignerProvider"):
+        builder.set_split_assigner(FileEnumeratorProvider())  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="set_file_enumerator: expected a FileEnumeratorProvider"):
+        builder.set_file_enumerator("all")  # type: ignore[arg-type]

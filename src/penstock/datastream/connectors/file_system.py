@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypedDict, Unpack
 
+from penstock.common.no_effect import warn_of_no_effect
 from penstock.common.serialization import Encoder
 from penstock.common.time import Duration
 from penstock.common.type_variables import A, T_co
@@ -20,6 +21,11 @@ from penstock.connectors.files.compaction import Compaction, FileCompactor, File
 from penstock.connectors.files.rolling import DefaultRollingPolicy, OnCheckpointRollingPolicy, RollingPolicy
 from penstock.connectors.files.source import FileReading
 from penstock.connectors.frame_source import RowFormat
+from penstock.datastream.connectors.file_enumeration import (
+    BY_THE_ENGINE,
+    FileEnumeratorProvider,
+    FileSplitAssignerProvider,
+)
 from penstock.errors import ConfigurationError
 from penstock.formats.file_formats import CsvFormat, FileFormat, JsonFormat, TextFormat, line_of
 from penstock.formats.parquet_format import ParquetFormat
@@ -30,9 +36,11 @@ __all__ = [
     "DefaultRollingPolicy",
     "FileCompactStrategy",
     "FileCompactor",
+    "FileEnumeratorProvider",
     "FileSink",
     "FileSource",
     "FileSourceBuilder",
+    "FileSplitAssignerProvider",
     "OnCheckpointRollingPolicy",
     "OutputFileConfig",
     "RollingPolicy",
@@ -79,6 +87,22 @@ class FileSourceBuilder(Generic[T_co]):
     def process_static_file_set(self) -> FileSourceBuilder[T_co]:
         """Read what is there when the job starts, then end (the default)."""
         self._discovery_ms = None
+        return self
+
+    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder[T_co]:
+        """Accepted; the one that splits no files with a warning, because Spark decides about it."""
+        if not isinstance(file_enumerator, FileEnumeratorProvider):
+            raise ConfigurationError(f"set_file_enumerator: expected a FileEnumeratorProvider, not {file_enumerator!r}")
+        if not file_enumerator.splits_files:
+            warn_of_no_effect("set_file_enumerator", BY_THE_ENGINE)
+        return self
+
+    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder[T_co]:
+        """Accepted: tasks go where the files are, if the engine can."""
+        if not isinstance(split_assigner, FileSplitAssignerProvider):
+            raise ConfigurationError(
+                f"set_split_assigner: expected a FileSplitAssignerProvider, not {split_assigner!r}"
+            )
         return self
 
     def build(self) -> FileSource[T_co]:
