@@ -99,28 +99,26 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
         if text == self._rules["null"] or (not text and kind != "text"):
             return None
         try:
-            return convert(text if kind in ("text", "other") else self._parts(kind, number, text))
+            return convert(text if kind in ("text", "other") else self._parts(number, text))
         except Wrong as error:
             if self._rules["forgives"]:
                 return None
             raise Wrong(f"field {self._names[number]!r}: {error}") from None
 
-    def _parts(self, kind: str, number: int, text: str) -> Any:
+    def _parts(self, number: int, text: str) -> Any:
         """The elements of an array or tuple; those of a row by the names of its fields."""
-        parts = text.split(self._rules["separator"])
-        if kind == "array":
+        parts, wanted = text.split(self._rules["separator"]), self._row_type.get_field_types()[number]
+        if not isinstance(wanted, RowTypeInfo):
             return parts
-        wanted = self._row_type.get_field_types()[number]
-        if len(parts) != len(wanted.get_field_names()):
+        names = wanted.get_field_names()
+        if len(parts) != len(names):
             raise Wrong(f"expected {wanted!r}, got {text!r}")
-        return dict(zip(wanted.get_field_names(), parts, strict=True))
+        return dict(zip(names, parts, strict=True))
 
     def _reader(self, wanted: TypeInformation) -> tuple[str, Any]:
         has_elements = getattr(wanted, "element_type", None) is not None or isinstance(wanted, TupleTypeInfo)
-        if isinstance(wanted, RowTypeInfo):
-            kind = "row"
-        elif has_elements and wanted != Types.PRIMITIVE_ARRAY(Types.BYTE()):
-            kind = "array"
+        if isinstance(wanted, RowTypeInfo) or (has_elements and wanted != Types.PRIMITIVE_ARRAY(Types.BYTE())):
+            kind = "parts"
         else:
             kind = "text" if wanted == Types.STRING() else "other"
         return kind, converter(wanted)
