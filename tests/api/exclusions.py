@@ -120,10 +120,6 @@ SIGNATURES: dict[str, set[str]] = {
         "pyflink.common.restart_strategy:RestartStrategies.FailureRateRestartStrategyConfiguration.__init__",
         "pyflink.common.restart_strategy:RestartStrategies.FixedDelayRestartStrategyConfiguration.__init__",
     },
-    "there is no Hadoop configuration": {
-        f"{FORMATS}.parquet:ParquetBulkWriters.for_row_type",
-        f"{FORMATS}.parquet:ParquetColumnarRowInputFormat.__init__",
-    },
     "the parameter has one name in all types": {
         f"{TYPES}:DateTypeInfo.from_internal_type",
         f"{TYPES}:DateTypeInfo.to_internal_type",

@@ -1,4 +1,4 @@
-"""Types of columns as programs give them: PyFlink's formats take `DataTypes` of tables, Penstock's also `Types`."""
+"""What PyFlink's formats of files are given: types of columns from `DataTypes`, beside `Types`; settings of Hadoop."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.common.basic_types import BasicType, BasicTypeInfo
+from penstock.common.configuration import Configuration
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.errors import ConfigurationError
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 
-__all__ = ["column_type"]
+__all__ = ["column_type", "refuse_hadoop"]
 
 
 class _SizedDecimal(BasicTypeInfo[Decimal]):
@@ -54,6 +55,12 @@ def column_type(given: Any) -> Any:
     """The TypeInformation that a type from DataTypes stands for; anything else as it is."""
     logical = given if isinstance(given, LogicalType) else getattr(given, "logical_type", None)
     return _of(logical) if isinstance(logical, LogicalType) else given
+
+
+def refuse_hadoop(format_name: str, hadoop_config: Configuration | None) -> None:
+    """Settings of Hadoop would have no effect."""
+    if hadoop_config is not None and hadoop_config.key_set():
+        raise ConfigurationError(f"{format_name}: there is no Hadoop to configure; leave hadoop_config out.")
 
 
 def _of(logical: LogicalType) -> TypeInformation:

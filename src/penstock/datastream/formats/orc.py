@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.common.configuration import Configuration
-from penstock.datastream.formats.declared_columns import column_type
+from penstock.datastream.formats.declared_columns import column_type, refuse_hadoop
 from penstock.errors import ConfigurationError
 from penstock.formats.orc_format import OrcFormat
 
@@ -22,8 +22,7 @@ class OrcBulkWriters:
         row_type: Any, writer_properties: Configuration | None = None, hadoop_config: Configuration | None = None
     ) -> OrcFormat:
         """Write the columns of `row_type`; the property `orc.compress` is known, others name Java's own."""
-        if hadoop_config is not None and hadoop_config.key_set():
-            raise ConfigurationError("OrcBulkWriters: there is no Hadoop to configure; leave hadoop_config out.")
+        refuse_hadoop("OrcBulkWriters", hadoop_config)
         told = {} if writer_properties is None else writer_properties.to_dict()
         unknown = sorted(told.keys() - {_COMPRESSION})
         if unknown:
