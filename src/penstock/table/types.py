@@ -52,6 +52,10 @@ class DataType:
         """The types of the fields of a ROW."""
         return [DataType(each) for each in self.logical_type.parts]
 
+    def bridged_to(self, conversion_cls: str) -> DataType:
+        """The same: `conversion_cls` names a Java class, and there are none."""
+        return self
+
     def __str__(self) -> str:
         return str(self.logical_type)
 

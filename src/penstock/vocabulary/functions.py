@@ -164,7 +164,7 @@ class MapFunction(Function, Generic[IN_contra, OUT_co]):
 
 
 class CoMapFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
-    """Turns each element of two connected streams into one other."""
+    """Turns each element of two connected streams into one other; None leaves it out, as in PyFlink."""
 
     @abstractmethod
     def map1(self, value: IN1_contra, /) -> OUT_co:

@@ -20,7 +20,6 @@ KNOWN: dict[str, str] = {
     "triggers/tumbling_continuous_event_time": _NOT_RIGHT,
     "triggers/session_continuous_event_time": _NOT_RIGHT,
     "triggers/tumbling_continuous_stepwise": _NOT_RIGHT,
-    "connected/co_map_none": "CoMapFunction emits None",
     "types_and_rows/float": "FLOAT at collect",
     "types_and_rows/bytes": "PRIMITIVE_ARRAY(BYTE) is `bytes`",
     "types_and_rows/char": _TAKEN,
@@ -34,5 +33,6 @@ KNOWN: dict[str, str] = {
     "state/value_update_none": _AS_PUT,
     "state/changed_before_update": _AS_PUT,
     "state/changed_without_update": _AS_PUT,
+    "rows_asked/types_equal": "Row types of other names are not equal",
     "state/map_put_all": "`put_all` takes a dict",
 }

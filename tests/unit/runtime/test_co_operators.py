@@ -125,6 +125,19 @@ def test_a_failed_block_leaves_nothing_behind() -> None:
         assert harness.output_values() == [2]
 
 
+def test_a_map_leaves_out_what_it_returns_none_for_with_its_time() -> None:
+    class Odd(CoMapFunction):
+        def map1(self, value: Any) -> Any:
+            return value if value % 2 else None
+
+        map2 = map1
+
+    with TwoInputHarness(CoMapOperator(Odd())) as harness:
+        harness.process_elements1([(1, 10), (2, 20), (3, 30)])
+        harness.process_elements2([(4, 40), (5, 50)])
+        assert [(each.value, each.timestamp) for each in harness.output()] == [(1, 10), (3, 30), (5, 50)]
+
+
 def test_streams_that_are_not_keyed_have_no_timers_and_no_key() -> None:
     assert "timers need a keyed stream" in failing(second, -1, CoProcessHarness(Process()))
     assert "there is no current key" in failing(second, -2, CoProcessHarness(Process()))

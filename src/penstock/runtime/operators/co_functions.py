@@ -5,6 +5,7 @@ The first one, timers and contexts are those of operators with one input.
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import Any
 
 from penstock.runtime.callables import with_collector
@@ -14,7 +15,7 @@ from penstock.runtime.rows import Timestamps
 
 
 class CoMapOperator(MapOperator):
-    """One result for each record of either stream; as in Java's Flink, None is a result like any other."""
+    """One result for each record of either stream, or none: PyFlink's programs leave records out by returning None."""
 
     kind = "co-map"
     method = "map1"
@@ -22,6 +23,14 @@ class CoMapOperator(MapOperator):
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Map a block of the second stream."""
         self._map_each(self.function.map2, values, timestamps, keys, keeps_nothing=self.context.shares_objects)
+
+    def _emit(self, results: list[Any], timestamps: Timestamps) -> None:
+        chosen = [result is not None for result in results]
+        if all(chosen):
+            self.output.emit(results, timestamps)
+        else:
+            times = None if timestamps is None else list(compress(timestamps, chosen))
+            self.output.emit(list(compress(results, chosen)), times)
 
 
 class CoFlatMapOperator(FlatMapOperator):

@@ -74,6 +74,9 @@ class MapOperator(_FunctionOperator):
                 results = [result if (result := call(value)).__class__ in ATOMS else own(result) for value in records]
         except Exception as error:
             raise self.record_failure(error, values, consumed) from None
+        self._emit(results, timestamps)
+
+    def _emit(self, results: list[Any], timestamps: Timestamps) -> None:
         self.output.emit(results, timestamps)
 
 
