@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark import SparkFiles
 
+from tests.made_wheels import make_wheel
 from tests.spark.conftest import NewEnvironment
 
 
@@ -46,3 +49,22 @@ def test_a_cached_file_is_where_spark_says(new_environment: NewEnvironment, tmp_
         return int(Path(SparkFiles.get("limits.txt")).read_text())
 
     assert collected(environment, limit) == [7, 7, 7]
+
+
+def test_workers_import_packages_of_a_requirements_file(
+    new_environment: NewEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collected(new_environment(), working_directory)  # Spark, which starts with files of the cache too, is there
+    monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    make_wheel(tmp_path / "wheels", "1.0", "def twice(number):\n    return number * 2\n")
+    (tmp_path / "requirements.txt").write_text("penstock-wheel==1.0\n")
+    environment = new_environment()
+    environment.set_python_requirements(str(tmp_path / "requirements.txt"), str(tmp_path / "wheels"))
+
+    def twice(number: int) -> int:
+        import penstock_wheel  # type: ignore[import-not-found]
+
+        return int(penstock_wheel.twice(number))
+
+    assert collected(environment, twice) == [2, 4, 6]

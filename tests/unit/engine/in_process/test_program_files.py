@@ -15,6 +15,7 @@ from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink
 from penstock.errors import ConfigurationError
+from tests.made_wheels import make_wheel
 
 
 def live() -> StreamExecutionEnvironment:
@@ -40,16 +41,6 @@ def zipped(path: Path, **texts: str) -> str:
         for name, text in texts.items():
             archive.writestr(f"{name}.txt", text)
     return str(path)
-
-
-def wheel(folder: Path, version: str, text: str) -> None:
-    folder.mkdir(exist_ok=True)
-    about = f"penstock_wheel-{version}.dist-info"
-    with zipfile.ZipFile(folder / f"penstock_wheel-{version}-py3-none-any.whl", "w") as made:
-        made.writestr("penstock_wheel.py", text)
-        made.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: penstock-wheel\nVersion: {version}\n")
-        made.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        made.writestr(f"{about}/RECORD", "")
 
 
 @pytest.mark.parametrize("make", [live, stepwise])
@@ -94,7 +85,7 @@ def test_an_archive_stays_in_the_folder_of_the_job(tmp_path: Path, name: str) ->
 def test_packages_of_a_requirements_file_are_installed_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wheel(tmp_path / "wheels", "1.0", "def twice(number):\n    return number * 2\n")
+    make_wheel(tmp_path / "wheels", "1.0", "def twice(number):\n    return number * 2\n")
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("penstock-wheel==1.0\n")
 
