@@ -73,6 +73,7 @@ SYSTEMS = {
     )
 }
 _COUNT = {"transform_with_state": {"query": "stateful_count", "batch": 200_000}}
+_LARGE_BATCHES = {"penstock": {"penstock.batch.max-records": 8_000_000}}
 _COUNT_MANY = {"transform_with_state": {"query": "stateful_count", "batch": 10_000}}
 
 
@@ -183,7 +184,7 @@ WORKLOADS = {
             "tumbling_fields",
             {"penstock": 5_000_000, "flink_sql": 1_500_000, "spark_native": 1_500_000},
             step=100_000,
-            options={"penstock": {"penstock.batch.max-records": 8_000_000}},
+            options=_LARGE_BATCHES,
         ),
         Workload(
             "sliding",
@@ -236,6 +237,44 @@ WORKLOADS = {
             checkpoint_ms=1_000,
             # Every batch is a checkpoint: so batches that last a second.
             options={**_COUNT, "penstock": {"penstock.batch.target-time": "1s"}},
+        ),
+        Workload(
+            "sql_filter",
+            "sql_filter",
+            {"penstock": 4_000_000, "flink_sql": 2_000_000, "spark_native": 4_000_000},
+            options=_LARGE_BATCHES,
+        ),
+        Workload(
+            "sql_tumble",
+            "sql_tumble",
+            {"penstock": 4_000_000, "flink_sql": 1_500_000, "spark_native": 1_500_000},
+            step=100_000,
+            options=_LARGE_BATCHES,
+        ),
+        Workload(
+            "sql_hop",
+            "sql_hop",
+            {"penstock": 500_000, "flink_sql": 400_000, "spark_native": 60_000},
+            keys=200,
+            rate=1_000,
+            options={"spark_native": {"batch": 50_000}},
+        ),
+        Workload(
+            "sql_group_2k",
+            "sql_group",
+            {"penstock": 800_000, "flink_sql": 1_000_000, "spark_native": 1_500_000},
+        ),
+        Workload(
+            "sql_group_200k",
+            "sql_group",
+            {"penstock": 300_000, "flink_sql": 600_000, "spark_native": 600_000},
+            keys=200_000,
+        ),
+        Workload(
+            "sql_join",
+            "sql_join",
+            {"penstock": 150_000, "flink_sql": 300_000, "spark_native": 300_000},
+            options={"spark_native": {"batch": 200_000}},
         ),
         *_patterns("cep_rare", {"penstock": 300_000, "flink_cep": 600_000}, 2_000_000),
         *_patterns("cep_partials", {"penstock": 60_000, "flink_cep": 100_000}, 150_000),

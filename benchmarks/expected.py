@@ -15,6 +15,7 @@ from benchmarks.catalogue import Workload
 from benchmarks.peers.cep_patterns import COLUMNS, PATTERNS, ValuePattern
 from benchmarks.peers.drawn import TWIN_SHIFT, VALUES, key_of, time_of
 from benchmarks.peers.reporting import SESSION_GAP_S, SLIDING_S, WINDOW_S
+from benchmarks.peers.sql_queries import JOIN_BLOCK, JOIN_STEP
 
 RECORDS = 4_000
 KEYS = 50
@@ -37,7 +38,7 @@ def shortened(workload: Workload) -> Workload:
 def differences(workload: Workload, records: int, found: list[list[int]]) -> str | None:
     """None if the results are right, else what is wrong with them."""
     made = list(EXPECTED[workload.job](workload, records))
-    if workload.job == "count" and len(found) < records:
+    if workload.job in ("count", "sql_group") and len(found) < records:
         return _last_counts(made, found)  # a count for each batch, in place of one for each record
     settled = time_of(records - 1, workload.rate) * SETTLED
     shape = _shape(workload, found)
@@ -63,7 +64,7 @@ def _some(numbers: Counter[tuple[int, ...]]) -> str:
 
 
 def _last_counts(made: list[Result], found: list[list[int]]) -> str | None:
-    wanted, seen = ({key: count for key, count in pairs} for pairs in ([numbers for numbers, _ in made], found))
+    wanted, seen = ({row[0]: tuple(row[1:]) for row in rows} for rows in ([numbers for numbers, _ in made], found))
     return None if wanted == seen else f"{len(wanted.items() ^ seen.items())} counts differ"
 
 
@@ -107,12 +108,35 @@ def _in_windows(size_s: int, slide_s: int) -> Callable[[Workload, int], Iterator
     return expected
 
 
-def _summed(workload: Workload, count: int) -> Iterator[Result]:
-    windows: dict[tuple[int, int], list[int]] = defaultdict(list)
+def _summed(size_s: int, slide_s: int) -> Callable[[Workload, int], Iterator[Result]]:
+    def expected(workload: Workload, count: int) -> Iterator[Result]:
+        windows: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for number, (key, time) in enumerate(_records(workload, count)):
+            last = time // 1000 // slide_s * slide_s
+            for start in range(last, last - size_s, -slide_s):
+                windows[key, start].append(number % VALUES)
+        for (key, start), values in windows.items():
+            yield (key, len(values), sum(values)), (start + size_s) * 1000
+
+    return expected
+
+
+def _grouped(workload: Workload, count: int) -> Iterator[Result]:
+    held: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for number, (key, time) in enumerate(_records(workload, count)):
-        windows[key, time // 1000 // WINDOW_S].append(number % VALUES)
-    for (key, window), values in windows.items():
-        yield (key, len(values), sum(values)), (window + 1) * WINDOW_S * 1000
+        records, total = held[key]
+        held[key] = records + 1, total + number % VALUES
+        yield (key, *held[key]), time
+
+
+def _paired(workload: Workload, count: int) -> Iterator[Result]:
+    """Each id is once on either side, somewhere in its block."""
+    half = count // 2
+    places = {number - number % JOIN_BLOCK + number * JOIN_STEP % JOIN_BLOCK: number for number in range(half)}
+    for number in range(half):
+        if number in places:
+            times = time_of(number, workload.rate), time_of(places[number], workload.rate)
+            yield (number, *times), max(times)
 
 
 def _in_sessions(workload: Workload, count: int) -> Iterator[Result]:
@@ -166,9 +190,14 @@ EXPECTED: dict[str, Callable[[Workload, int], Iterator[Result]]] = {
     "count": _counted,
     "timers": _timed,
     "tumbling": _in_windows(WINDOW_S, WINDOW_S),
-    "tumbling_fields": _summed,
+    "tumbling_fields": _summed(WINDOW_S, WINDOW_S),
     "sliding": _in_windows(SLIDING_S, 1),
     "session": _in_sessions,
     "interval_join": _joined,
+    "sql_filter": _mapped,
+    "sql_tumble": _summed(WINDOW_S, WINDOW_S),
+    "sql_hop": _summed(SLIDING_S, 1),
+    "sql_group": _grouped,
+    "sql_join": _paired,
     **{name + ending: _matched(pattern) for name, pattern in PATTERNS.items() for ending in ("", COLUMNS)},
 }

@@ -22,6 +22,7 @@ from benchmarks.pages.peers import (
     patterns_section,
     peers_section,
     ratios_table,
+    sql_section,
     verdicts_section,
 )
 from benchmarks.pages.section import PICTURES, Section, heading
@@ -35,11 +36,13 @@ README_FAMILIES = ("PyFlink", "transformWithState", "Spark native", "Bytewax", "
 
 def files(folder: Path = results.FOLDER, root: Path = results.ROOT) -> dict[Path, str]:
     """What the repository should contain, by path below its root."""
-    peers, growth, latency, patterns = (results.read(name, folder) for name in ("peers", "growth", "latency", "cep"))
+    names = ("peers", "growth", "latency", "cep", "sql")
+    peers, growth, latency, patterns, sql = (results.read(name, folder) for name in names)
     sections = [
         Section("What is measured", [prose.METHOD, jobs_table()]),
-        verdicts_section(verdicts(peers, latency, patterns)),
+        verdicts_section(verdicts(peers, latency, patterns, sql)),
         peers_section(peers),
+        sql_section(sql),
         patterns_section(patterns),
         growth_section(growth),
         latency_section(latency),

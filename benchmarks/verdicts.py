@@ -35,6 +35,12 @@ AIMS = (
     Aim("timers", "PyFlink", 20),
     Aim("tumbling", "PyFlink", 40),
     Aim("tumbling_fields", "Flink SQL", 1),
+    Aim("sql_filter", "Flink SQL", 1),
+    Aim("sql_tumble", "Flink SQL", 1),
+    Aim("sql_hop", "Flink SQL", 1),
+    Aim("sql_group_2k", "Flink SQL", 0.5),
+    Aim("sql_group_200k", "Flink SQL", 0.5),
+    Aim("sql_join", "Flink SQL", 0.5),
     Aim("cep_rare", PATTERNS_FAMILY, 0.5),
     Aim("cep_rare_columns", PATTERNS_FAMILY, 1),
     Aim("cep_partials", PATTERNS_FAMILY, 0.5),
@@ -116,9 +122,12 @@ def spread(peers: Results) -> float | None:
     return median(spreads) if spreads else None
 
 
-def verdicts(peers: Results | None, latency: Results | None, patterns: Results | None = None) -> list[Verdict]:
-    """One for each aim; `patterns` are results of the workloads with patterns, if they were measured apart."""
-    found = [_faster(patterns or peers if aim.family == PATTERNS_FAMILY else peers, aim) for aim in AIMS]
+def verdicts(
+    peers: Results | None, latency: Results | None, patterns: Results | None = None, sql: Results | None = None
+) -> list[Verdict]:
+    """One for each aim; `patterns` and `sql` are results of those workloads, if they were measured apart."""
+    apart = {"cep": patterns, "sql": sql}
+    found = [_faster(apart.get(aim.workload.partition("_")[0]) or peers, aim) for aim in AIMS]
     found.append(_checkpointed(peers))
     return found + _delays(latency)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from benchmarks.catalogue import can_be_written
 from benchmarks.names import FAMILIES, JOBS, OWN, PATTERNS_FAMILY, SYSTEMS, WORKLOADS
+from benchmarks.pages import prose
 from benchmarks.pages.charts import Bar, BarPanel
 from benchmarks.pages.section import NONE, Section, heading, number, rounded, table
 from benchmarks.verdicts import Results, Verdict, best, failure, middle, ratio, runs, spread, times
@@ -15,6 +16,9 @@ OTHERS = [name for name in WORKLOADS if name not in COUNTS]
 COMMAND = "make bench"
 PATTERNS_ONLY = ",".join(name for name in WORKLOADS if name.startswith("cep_"))
 PATTERNS_COMMAND = f"make bench ARGS='--only {PATTERNS_ONLY} --output benchmarks/results/cep.json'"
+SQL_ONLY = ",".join(name for name in WORKLOADS if name.startswith("sql_"))
+SQL_COMMAND = f"make bench ARGS='--only {SQL_ONLY} --output benchmarks/results/sql.json'"
+SQL_SYSTEMS = (OWN, "flink_sql", "spark_native")
 NOT_MEASURED = "not measured"
 SINGLE = "single"
 SIGNS = (
@@ -58,17 +62,31 @@ def patterns_section(patterns: Results | None) -> Section:
     """Patterns, beside Flink's own library for them; measured apart from the rest."""
     section = Section("Patterns, beside Flink's CEP library")
     section.add("Flink's library runs on the JVM, a job in Java: no Python touches a record there.")
-    if patterns is None:
-        section.add(f"Not measured yet: `{PATTERNS_COMMAND}`.")
+    return _apart(section, patterns, PATTERNS_COMMAND, (OWN, *FAMILIES[PATTERNS_FAMILY]), (PATTERNS_FAMILY,))
+
+
+def sql_section(sql: Results | None) -> Section:
+    """Queries, beside Flink SQL and Spark's own streaming; measured apart from the rest."""
+    section = Section("SQL, beside Flink SQL")
+    section.add(prose.SQL)
+    return _apart(section, sql, SQL_COMMAND, SQL_SYSTEMS, ("Flink SQL", "Spark native"))
+
+
+def _apart(
+    section: Section, found: Results | None, command: str, systems: Sequence[str], families: Sequence[str]
+) -> Section:
+    """Fill a section with results of a file of its own."""
+    if found is None:
+        section.add(f"Not measured yet: `{command}`.")
         return section
-    section.add(heading(patterns))
-    workloads = [name for name in WORKLOADS if any(run["workload"] == name for run in patterns["runs"])]
+    section.add(heading(found))
+    workloads = [name for name in WORKLOADS if any(run["workload"] == name for run in found["runs"])]
     section.add("Records a second in steady state, medians:")
-    section.add(_by_system(patterns, workloads, (OWN, *FAMILIES[PATTERNS_FAMILY]), "records_per_second"))
+    section.add(_by_system(found, workloads, systems, "records_per_second"))
     section.add("How many times as fast Penstock is (median of the ratios of each round):")
-    section.add(ratios_table(patterns, workloads, (PATTERNS_FAMILY,)))
+    section.add(ratios_table(found, workloads, families))
     section.add("Peak memory of all processes of a run together, MB:")
-    section.add(_by_system(patterns, workloads, (OWN, *FAMILIES[PATTERNS_FAMILY]), "peak_mb"))
+    section.add(_by_system(found, workloads, systems, "peak_mb"))
     return section
 
 

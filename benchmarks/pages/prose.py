@@ -48,6 +48,12 @@ METHOD = """\
 - Where there is a dash, the job cannot be written in that system, or not without writing half of the system oneself.
   *not measured* means that it can be, and was not run; *failed* that it was tried; *single* that it ran once."""
 
+SQL = """\
+The queries are word for word the same in Penstock and Flink SQL, and so are the records: both compute key, value and
+event time in SQL, of the numbers that their own generators give. GROUP BY is a changelog in both: for each record the
+result before it and the result after it. Spark's own streaming says the same jobs as data frames; its GROUP BY has one
+result for each key and batch."""
+
 GROWTH = """\
 Penstock alone. Keys: a running count in a ValueState; timed when nearly all keys have been met. Bytes of state: 10,000
 keys, each with a value of so many bytes that every record changes. Maps: of one lambda each, in one chain. Levels:

@@ -16,7 +16,7 @@ from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 from pyflink.table import Schema, StreamTableEnvironment, Table
 
 from benchmarks.peers import reporting
-from benchmarks.peers.drawn import TWIN_SHIFT, VALUES, key_sql, remainder_sql
+from benchmarks.peers.sql_queries import records_sql
 
 
 def environment(task: reporting.Task) -> StreamExecutionEnvironment:
@@ -78,6 +78,4 @@ def numbers(
     )
     view = "twin_numbers" if twin else "numbers"
     tables.create_temporary_view(view, tables.from_data_stream(sequence, schema))
-    key = key_sql(f"(n + {TWIN_SHIFT})" if twin else "n", task.keys, task.zipf)
-    value = remainder_sql("n", VALUES)
-    return tables.sql_query(f"SELECT {key} AS k, {value} AS v, t, ts FROM {view}")
+    return tables.sql_query(records_sql(task, view, twin=twin))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers import penstock_cep, reporting
+from benchmarks.peers import penstock_cep, penstock_sql, reporting
 from benchmarks.peers.cep_patterns import pattern_of
 from benchmarks.peers.drawn import PERIOD, TWIN_SHIFT, VALUES, drawn_column, drawn_keys
 from benchmarks.windows import Count
@@ -134,6 +134,8 @@ def run(task: reporting.Task, records: int) -> list[Any] | None:
     for key, value in task.options.items():
         configuration.set_string(key, str(value))
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(task.parallelism)
+    if penstock_sql.is_sql(task.job):
+        return penstock_sql.run(env, task, records)
     stream = build(env, task, records)
     if task.collect:
         with stream.execute_and_collect() as results:

@@ -20,6 +20,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from benchmarks.peers import reporting
 from benchmarks.peers.drawn import TWIN_SHIFT, VALUES, key_sql
+from benchmarks.peers.sql_queries import JOIN_BLOCK, JOIN_STEP
 
 RECORD = StructType([StructField("k", LongType()), StructField("n", LongType())])
 LONG = StructType([StructField("value", LongType())])
@@ -101,6 +102,8 @@ def numbers(task: reporting.Task, batch: int, *, twin: bool = False) -> DataFram
     source = session(task).readStream.format("rate-micro-batch").option("rowsPerBatch", batch)
     frame = source.option("numPartitions", task.parallelism).load()
     key = key_sql(f"(value + {TWIN_SHIFT})" if twin else "value", task.keys, task.zipf)
+    if task.job == "sql_join":
+        key = f"value - value % {JOIN_BLOCK} + value * {JOIN_STEP} % {JOIN_BLOCK}" if twin else "value"
     millis = f"value * 1000 div {task.rate}"
     return frame.selectExpr(f"{key} k", f"value % {VALUES} v", f"{millis} n", f"timestamp_millis({millis}) t")
 
@@ -113,6 +116,11 @@ def map_filter(frame: DataFrame) -> DataFrame:
 def count(frame: DataFrame) -> DataFrame:
     """A count for each key that a batch has met."""
     return frame.select("k").groupBy("k").count()
+
+
+def grouped(frame: DataFrame) -> DataFrame:
+    """Count and sum for each key that a batch has met."""
+    return frame.groupBy("k").agg(F.count("*").alias("c"), F.sum("v").alias("s"))
 
 
 def stateful_count(frame: DataFrame) -> DataFrame:
@@ -138,6 +146,13 @@ def sliding(frame: DataFrame) -> DataFrame:
     return frame.withWatermark("t", "0 seconds").groupBy("k", window).count().select("k", "count")
 
 
+def hopping(frame: DataFrame) -> DataFrame:
+    """Counts and sums of a minute, each second."""
+    window = F.window("t", f"{reporting.SLIDING_S} seconds", "1 second")
+    windows = frame.withWatermark("t", "0 seconds").groupBy("k", window)
+    return windows.agg(F.count("*").alias("c"), F.sum("v").alias("s")).select("k", "c", "s")
+
+
 def sessions(frame: DataFrame) -> DataFrame:
     """Counts by session."""
     window = F.session_window("t", f"{reporting.SESSION_GAP_S} seconds")
@@ -155,6 +170,13 @@ def interval_join(frame: DataFrame, twins: DataFrame) -> DataFrame:
     return left.join(right, near).select("a.k", "a.n", F.col("b.n").alias("m"))
 
 
+def regular_join(frame: DataFrame, twins: DataFrame) -> DataFrame:
+    """Pairs of equal keys, whenever they come: all rows are kept for ever, as in Flink."""
+    left, right = frame.select("k", "n"), twins.selectExpr("k", "n m")
+    return left.join(right, "k").select("k", "n", "m")
+
+
+TWO_SIDED = (interval_join, regular_join)
 JOBS: dict[str, tuple[Callable[..., DataFrame], str]] = {
     "map_filter": (map_filter, "append"),
     "count": (count, "update"),
@@ -164,13 +186,18 @@ JOBS: dict[str, tuple[Callable[..., DataFrame], str]] = {
     "sliding": (sliding, "append"),
     "session": (sessions, "append"),
     "interval_join": (interval_join, "append"),
+    "sql_filter": (map_filter, "append"),
+    "sql_tumble": (tumbling_fields, "append"),
+    "sql_hop": (hopping, "append"),
+    "sql_group": (grouped, "update"),
+    "sql_join": (regular_join, "append"),
 }
 
 
 def run(task: reporting.Task, records: int) -> list[Any] | None:
     """Run a query over so many records; of a join each side has half of them."""
     build, mode = JOBS[task.options.get("query", task.job)]
-    sides = 2 if build is interval_join else 1
+    sides = 2 if build in TWO_SIDED else 1
     batch = min(task.options["batch"], records) // sides
     frames = [numbers(task, batch, twin=twin) for twin in (False, True)[:sides]]
     results: list[Any] = []

@@ -30,6 +30,12 @@ def test_literals() -> None:
     assert results("timers", 3, rate=2) == [((0, 2), 1_000), ((0, 3), 2_000)]
     pairs = [numbers for numbers, _ in results("interval_join", 4, rate=1)]
     assert pairs == [(0, 0, 0), (0, 0, 1000), (0, 1000, 0), (0, 1000, 1000)]
+    assert results("sql_group_2k", 3, rate=1_000) == [((0, 1, 0), 0), ((0, 2, 1), 1), ((0, 3, 3), 2)]
+    hopping = results("sql_hop", 4, rate=2)
+    assert [sum(numbers[place] for numbers, _ in hopping) for place in (1, 2)] == [4 * 60, (0 + 1 + 2 + 3) * 60]
+    joined = [numbers for numbers, _ in results("sql_join", 2_000, rate=1_000)]
+    assert len(joined) == 1_000
+    assert joined[617] == (617, 617, 1)
 
 
 def test_a_session_ends_when_the_gap_is_passed(monkeypatch: pytest.MonkeyPatch) -> None:
