@@ -251,3 +251,23 @@ def test_upsert_kafka_deletes_without_a_value() -> None:
     assert _Deserializer(layout, ()).deserialize(record(b'{"id":1}', None)) == [(3, 1, None)]
     with pytest.raises(SqlError, match="needs a PRIMARY KEY"):
         _Layout.of(kafka({"value.format": "json"}), is_upsert=True)
+
+
+def test_datagen_makes_columns_within_the_bounds_of_their_fields(tables: StreamTableEnvironment) -> None:
+    columns = "n BIGINT, s STRING, small TINYINT, wide BIGINT, x FLOAT, y DOUBLE, b BOOLEAN, at TIMESTAMP(3), day DATE"
+    tables.execute_sql(
+        f"CREATE TABLE g ({columns}) WITH ('connector' = 'datagen', 'fields.n.kind' = 'sequence', "
+        "'fields.n.start' = '5', 'fields.n.end' = '504', 'fields.s.kind' = 'sequence', 'fields.s.start' = '1', "
+        "'fields.s.end' = '900', 'fields.small.min' = '-3', 'fields.small.max' = '3', 'fields.x.max' = '2', "
+        "'fields.wide.null-rate' = '0.5', 'rows-per-second' = '1000000')"
+    )
+    with tables.execute_sql("SELECT n, s, small, wide, x, y, b FROM g").collect() as found:
+        rows = sorted([tuple(row) for row in found])
+    assert [row[0] for row in rows] == list(range(5, 505))
+    assert [row[1] for row in rows] == [str(number) for number in range(1, 501)]
+    assert {row[2] for row in rows} == set(range(-3, 4))
+    known = [row[3] for row in rows if row[3] is not None]
+    assert 150 < len(known) < 350
+    assert min(known) < -(2**61) and max(known) > 2**61
+    assert all(0 <= row[4] < 2 and 0 <= row[5] < 1e6 for row in rows)
+    assert {row[6] for row in rows} == {True, False}

@@ -9,6 +9,11 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.connectors.generated.columns import RandomColumns
 from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.stream import DataStream
 from penstock.errors import SqlError
@@ -16,10 +21,13 @@ from penstock.table.connectors.contract import Connector, TableContext, TableSou
 from penstock.table.connectors.options import Options
 from penstock.vocabulary.sql.external_values import per_second
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
+from penstock.vocabulary.sql.row_kinds import KIND_COLUMN
+from penstock.vocabulary.sql.scalar import arrow_type
 
 __all__ = ["DataGenConnector"]
 
 _LIMITS = {Kind.TINYINT: 7, Kind.SMALLINT: 15, Kind.INTEGER: 31, Kind.BIGINT: 63}
+_SOME_DAY = 1_700_000_000_000
 _HEX = string.hexdigits[:16]
 
 
@@ -58,7 +66,11 @@ class _Generated(TableSource):
         self, environment: Any, row_type: LogicalType, metadata: tuple[str, ...] = (), name: str = ""
     ) -> DataStream[tuple[Any, ...]]:
         rate = RateLimiterStrategy.per_second(self.table.options.integer("rows-per-second", 10_000) or 10_000)
-        source = DataGeneratorSource(_Row(self.fields), self.count, rate)
+        source: Any
+        if all(each.has_column for each in self.fields):
+            source = DataGeneratorSource.of_columns(_Columns(self.fields), self.count, None, rate, row_format="tuple")
+        else:
+            source = DataGeneratorSource(_Row(self.fields), self.count, rate)
         made: DataStream[tuple[Any, ...]] = environment.from_source(source, None, name or self.table.path[-1])
         return made
 
@@ -69,6 +81,18 @@ class _Row:
 
     def __call__(self, number: int, chance: random.Random) -> tuple[Any, ...]:
         return (0, *[each(number, chance) for each in self.fields])
+
+
+class _Columns:
+    """Makes many rows at once, where every field has a way to."""
+
+    def __init__(self, fields: list[_Field]) -> None:
+        self.fields = fields
+
+    def __call__(self, numbers: npt.NDArray[np.int64], chance: RandomColumns) -> dict[str, Any]:
+        kinds = np.zeros(len(numbers), np.int8)
+        made = {f"f{at}": each.column(numbers, chance) for at, each in enumerate(self.fields)}
+        return {KIND_COLUMN: kinds, **made}
 
 
 class _Field:
@@ -89,6 +113,17 @@ class _Field:
             return None
         return self.value(chance)
 
+    @property
+    def has_column(self) -> bool:
+        """Whether the values of many rows can be made at once."""
+        return self.declared.kind in _RANDOM_COLUMNS
+
+    def column(self, numbers: npt.NDArray[np.int64], chance: RandomColumns) -> pa.Array:
+        """The values of many rows."""
+        is_null = chance.random() < self.null_rate if self.null_rate else None
+        values = pa.array(_RANDOM_COLUMNS[self.declared.kind](self, chance), mask=is_null)
+        return values.cast(arrow_type(self.declared))
+
     def value(self, chance: random.Random) -> Any:
         """A value that is not NULL."""
         return _RANDOM[self.declared.kind](self, chance)
@@ -107,6 +142,14 @@ class _Sequence(_Field):
         if self.declared.kind is Kind.DECIMAL:
             return Decimal(value).quantize(Decimal(1).scaleb(-self.declared.scale))
         return float(value) if self.declared.kind in (Kind.FLOAT, Kind.DOUBLE) else value
+
+    @property
+    def has_column(self) -> bool:
+        return self.declared.kind is not Kind.DECIMAL and arrow_type(self.declared) is not None
+
+    def column(self, numbers: npt.NDArray[np.int64], chance: RandomColumns) -> pa.Array:
+        values = pa.array(numbers + self.start)
+        return values.cast(arrow_type(self.declared), safe=False)
 
 
 class _Nested(_Field):
@@ -176,7 +219,30 @@ def _text(field: _Field, chance: random.Random) -> str:
 
 def _timestamp(field: _Field, chance: random.Random) -> int:
     # Rows are the same in every run, so their times are near a fixed day.
-    millis = 1_700_000_000_000 - chance.randint(0, max(field.max_past_ms, 0))
+    millis = _SOME_DAY - chance.randint(0, max(field.max_past_ms, 0))
+    return millis * (per_second(field.declared.precision) // 1000)
+
+
+def _between(chance: RandomColumns, low: int, high: int) -> npt.NDArray[np.int64]:
+    """Whole numbers from `low` to `high`; computed without a sign, because a range may have 64 bits."""
+    span = high - low + 1
+    steps = np.minimum((chance.random() * float(span)).astype(np.uint64), np.uint64(span - 1))
+    return (steps + np.uint64(low % 2**64)).view(np.int64)
+
+
+def _whole_column(field: _Field, chance: RandomColumns) -> npt.NDArray[Any]:
+    limit = 1 << _LIMITS[field.declared.kind]
+    return _between(chance, int(field.low or -limit), int(field.high or limit - 1))
+
+
+def _real_column(field: _Field, chance: RandomColumns) -> npt.NDArray[Any]:
+    low, high = float(field.low or 0), float(field.high or 1e6)
+    values = low + (high - low) * chance.random()
+    return values.astype(np.float32) if field.declared.kind is Kind.FLOAT else values
+
+
+def _timestamp_column(field: _Field, chance: RandomColumns) -> npt.NDArray[Any]:
+    millis = _SOME_DAY - _between(chance, 0, max(field.max_past_ms, 0))
     return millis * (per_second(field.declared.precision) // 1000)
 
 
@@ -197,4 +263,18 @@ _RANDOM: dict[Kind, Callable[[_Field, random.Random], Any]] = {
     Kind.TIME: lambda field, chance: chance.randrange(86_400_000),
     Kind.TIMESTAMP: _timestamp,
     Kind.TIMESTAMP_LTZ: _timestamp,
+}
+
+_RANDOM_COLUMNS: dict[Kind, Callable[[_Field, RandomColumns], npt.NDArray[Any]]] = {
+    Kind.BOOLEAN: lambda field, chance: chance.random() < 0.5,
+    Kind.TINYINT: _whole_column,
+    Kind.SMALLINT: _whole_column,
+    Kind.INTEGER: _whole_column,
+    Kind.BIGINT: _whole_column,
+    Kind.FLOAT: _real_column,
+    Kind.DOUBLE: _real_column,
+    Kind.DATE: lambda field, chance: _between(chance, 0, 20_000),
+    Kind.TIME: lambda field, chance: _between(chance, 0, 86_399_999),
+    Kind.TIMESTAMP: _timestamp_column,
+    Kind.TIMESTAMP_LTZ: _timestamp_column,
 }

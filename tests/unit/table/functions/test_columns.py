@@ -161,6 +161,10 @@ ONE_BY_ONE = [
     *[call(name, [field(INT), field(SMALLINT)]) for name in ("=", "<>", "<", "<=", ">", ">=", "+", "-", "*")],
     *[call(name, [field(STRING), Literal("a", char(1).not_null())]) for name in ("=", "<", ">=")],
     *[call(name, [field(BIGINT), Literal(7, INT.not_null())]) for name in ("/", "%", "*")],
+    *[call(name, [call("CHAR_LENGTH", [field(STRING)]), Literal(2, INT.not_null())]) for name in ("/", "MOD")],
+    *[call(name, [field(BIGINT), cast(Literal(-7, INT.not_null()), BIGINT)]) for name in ("/", "MOD")],
+    call("TO_TIMESTAMP_LTZ", [field(INT), Literal(0, INT.not_null())]),
+    call("TO_TIMESTAMP_LTZ", [field(BIGINT), Literal(3, INT.not_null())]),
     call("/", [field(DOUBLE), field(DOUBLE)]),
     call("BETWEEN", [field(INT), field(SMALLINT), field(BIGINT)]),
     call("IN", [field(INT), Literal(7, INT.not_null()), Literal(None, INT)]),
@@ -183,6 +187,21 @@ def test_each_kernel_gives_what_rows_give(expression: TypedExpression) -> None:
     rows = random_rows(300, 11)
     expected = compiled_calc(None, [expression])([(0, *row) for row in rows])
     assert repr(rows_of(calc(batch_of(rows)))) == repr(expected)
+
+
+@pytest.mark.parametrize("name", ["/", "MOD"])
+def test_numbers_without_null_and_sign_are_divided_as_rows_are(name: str) -> None:
+    expression = call(name, [field(BIGINT), Literal(7, INT.not_null())])
+    place = TYPES.index(BIGINT)
+    rows = [(*[None] * place, value, *[None] * (len(TYPES) - place - 1)) for value in (0, 1, 6, 7, 2**63 - 1)]
+    calc = columnar_calc(None, [expression])
+    assert calc is not None
+    assert rows_of(calc(batch_of(rows))) == compiled_calc(None, [expression])([(0, *row) for row in rows])
+
+
+def test_a_constant_that_fails_is_left_to_rows() -> None:
+    zero = call("/", [Literal(7, INT.not_null()), Literal(0, INT.not_null())])
+    assert columnar_calc(None, [call("+", [field(INT), zero])]) is None
 
 
 def test_no_rows_give_no_rows() -> None:

@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from penstock.common.column_block import ColumnBlock
 from penstock.common.constants import MIN_WATERMARK
 from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.operators.table.operator import ROW_FORM
 from penstock.runtime.operators.table.vectorized import has_vectorized, vectorized_calc
-from penstock.vocabulary.sql.scalar import compiled_calc, compiled_value
+from penstock.vocabulary.sql.scalar import columnar_calc, compiled_calc, compiled_value
 from penstock.vocabulary.sql.scalar.context import EvaluationContext
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
 
-__all__ = ["block_function", "row_function"]
+__all__ = ["block_function", "column_function", "row_function"]
 
 Rows = list[tuple[Any, ...]]
 
@@ -28,6 +30,14 @@ def block_function(
     if has_vectorized([condition, *(projections or ())]):
         return vectorized_calc(condition, projections, _context(operator, zone), operator.context.calls)
     return compiled_calc(condition, projections, _context(operator, zone))
+
+
+def column_function(
+    condition: TypedExpression | None, projections: Sequence[TypedExpression] | None
+) -> Callable[[ColumnBlock], ColumnBlock] | None:
+    """What does the same with a block of columns; None where an expression has to see rows."""
+    calc = columnar_calc(condition, projections)
+    return None if calc is None else lambda block: ColumnBlock(calc(block.batch), ROW_FORM)
 
 
 def row_function(

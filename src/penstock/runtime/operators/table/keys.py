@@ -6,8 +6,10 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
+from penstock.common.column_block import ColumnSelector
 
-class RowKey:
+
+class RowKey(ColumnSelector):
     """Selects the key of a row `(kind, *fields)` by the numbers of fields, for `key_by`.
 
     One field is its value, several are a tuple, and none is the same key for all rows: one subtask gets them all.
@@ -16,6 +18,12 @@ class RowKey:
     def __init__(self, *fields: int) -> None:
         self.fields = fields
         self._select = self._selector()
+
+    @property
+    def key_fields(self) -> int | tuple[int, ...] | None:
+        """The places of the fields in a row; None where there is no key."""
+        places = tuple([field + 1 for field in self.fields])
+        return (places[0] if len(places) == 1 else places) or None
 
     def _selector(self) -> Callable[[Any], Any]:
         return itemgetter(*[field + 1 for field in self.fields]) if self.fields else _no_key

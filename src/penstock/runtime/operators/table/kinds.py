@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.operators.table.operator import TableOperator
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.row_kinds import UPDATE_BEFORE
@@ -17,3 +20,8 @@ class DropUpdateBeforeOperator(TableOperator):
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Drop them from a block."""
         self.output.emit([row for row in values if row[0] != UPDATE_BEFORE], None)
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Drop them from columns."""
+        places = np.flatnonzero(block.batch.column(0).to_numpy() != UPDATE_BEFORE)
+        self.output.emit(block if len(places) == len(block) else block.take(places), None)

@@ -28,10 +28,13 @@ from penstock.vocabulary.state import (
     ValueStateDescriptor,
 )
 
-__all__ = ["KeyedTableOperator", "Row", "TableOperator", "defined", "described_calls", "type_texts"]
+__all__ = ["ROW_FORM", "KeyedTableOperator", "Row", "TableOperator", "defined", "described_calls", "type_texts"]
 
 Row = tuple[Any, ...]
 """A row: its kind, then its fields."""
+
+ROW_FORM = "tuple"
+"""The form of rows that travel as columns: kinds first, then the fields, with Arrow's types of internal values."""
 
 
 class UserFunctionHolder(StreamOperator):

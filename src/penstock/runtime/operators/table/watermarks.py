@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.errors import PenstockError
-from penstock.runtime.operators.table.expressions import block_function
+from penstock.runtime.columns import ColumnBlock, Stamps
+from penstock.runtime.operators.table.expressions import block_function, column_function
 from penstock.runtime.operators.table.operator import TableOperator
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
@@ -44,6 +48,7 @@ class WatermarkAssignerOperator(TableOperator):
     def open(self) -> None:
         """Make the code."""
         self._watermarks = block_function(self, None, (self.watermark_expression,), self.zone)
+        self._watermark_columns = column_function(None, (self.watermark_expression,))
 
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
         """Go on where event time was."""
@@ -77,6 +82,31 @@ class WatermarkAssignerOperator(TableOperator):
         else:
             self._emit_in_pieces(values, stamps, marks)
 
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Do the same with columns, unless each row has its own watermark or a time is missing."""
+        times = block.batch.column(self.rowtime + 1)
+        if self.after_each_row or self._watermark_columns is None or times.null_count:
+            super().process_columns(block, timestamps, keys)
+            return
+        self._active_at = self.context.clock()
+        self._mark(False)
+        marks = self._watermark_columns(block).batch.column(1)
+        lowest = pa.scalar(MIN_WATERMARK, pa.int64())
+        known = pc.fill_null(marks, lowest).to_numpy() if marks.null_count else marks.to_numpy()
+        stamps = times.to_numpy()
+        pace = self.context.watermark_every_records
+        for start in range(0, len(block), pace):
+            stop = min(start + pace, len(block))
+            self.output.emit(block.slice(start, stop), stamps[start:stop])
+            self._reached = max(self._reached, int(known[start:stop].max()))
+            self._count(stop - start)
+
+    def _count(self, rows: int) -> None:
+        """So many rows more; the watermark goes on at the pace of the job."""
+        self._pending += rows
+        if self._pending >= self.context.watermark_every_records:
+            self._advance()
+
     def _emit_in_pieces(self, values: list[Any], stamps: list[int], marks: list[int | None]) -> None:
         pace = self.context.watermark_every_records
         for start in range(0, len(values), pace):
@@ -84,9 +114,7 @@ class WatermarkAssignerOperator(TableOperator):
             self.output.emit(values[start:stop], stamps[start:stop])
             known = [mark for mark in marks[start:stop] if mark is not None]
             self._reached = max(self._reached, max(known, default=MIN_WATERMARK))
-            self._pending += min(stop, len(values)) - start
-            if self._pending >= pace:
-                self._advance()
+            self._count(min(stop, len(values)) - start)
 
     def _emit_one_by_one(self, values: list[Any], stamps: list[int], marks: list[int | None]) -> None:
         sent = 0

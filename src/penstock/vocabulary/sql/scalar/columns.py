@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.row_kinds import KIND_COLUMN
-from penstock.vocabulary.sql.scalar.column_kernels import KERNELS, Column, NoKernelError
-from penstock.vocabulary.sql.typed_expressions import FieldRef, Literal, TypedExpression
+from penstock.vocabulary.sql.scalar.code import key_of
+from penstock.vocabulary.sql.scalar.column_kernels import KERNELS, Column, NoKernelError, folded
+from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, Literal, TypedExpression, fields_of
 
 __all__ = ["COLUMNS_FROM_ROWS", "arrow_type", "columnar_calc"]
 
@@ -55,24 +57,43 @@ def columnar_calc(condition: TypedExpression | None, projections: Sequence[Typed
 
     The result has the kinds first, then a column `f0`, `f1`, ... for each projection.
     """
+    columns = _Columns()
     try:
-        test = None if condition is None else _column(condition)
-        made = None if projections is None else [_column(each) for each in projections]
+        test = None if condition is None else columns.of(condition)
+        made = None if projections is None else [columns.of(each) for each in projections]
     except NoKernelError:
         return None
     types = None if projections is None else [arrow_type(each.type) for each in projections]
+    read = None if projections is None else frozenset([at + 1 for each in projections for at in fields_of(each)])
 
     def calc(batch: pa.RecordBatch) -> pa.RecordBatch:
-        if test is not None:
-            batch = batch.filter(_as_array(test(batch), batch.num_rows, pa.bool_()))
-        if made is None or types is None:
-            return batch
-        count = batch.num_rows
-        columns = [_as_array(column(batch), count, type_) for column, type_ in zip(made, types, strict=True)]
-        names = [KIND_COLUMN, *[f"f{at}" for at in range(len(columns))]]
-        return pa.RecordBatch.from_arrays([batch.column(0), *columns], names=names)
+        try:
+            if test is not None:
+                batch = _chosen(batch, _as_array(test(batch), batch.num_rows, pa.bool_()), read)
+            if made is None or types is None:
+                return batch
+            count = batch.num_rows
+            arrays = [_as_array(column(batch), count, type_) for column, type_ in zip(made, types, strict=True)]
+        finally:
+            columns.forget()
+        names = [KIND_COLUMN, *[f"f{at}" for at in range(len(arrays))]]
+        return pa.RecordBatch.from_arrays([batch.column(0), *arrays], names=names)
 
     return calc
+
+
+def _chosen(batch: pa.RecordBatch, mask: pa.Array, read: frozenset[int] | None) -> pa.RecordBatch:
+    """The rows for which the mask is true. Of the columns, only kinds and those that are read, unless all are."""
+    places = pa.array(np.flatnonzero(mask.fill_null(False).to_numpy(zero_copy_only=False)))
+    if read is None:
+        return batch if len(places) == batch.num_rows else batch.take(places)
+    nothing = pa.nulls(len(places))
+    is_all = len(places) == batch.num_rows
+    arrays = [
+        nothing if at and at not in read else column if is_all else column.take(places)
+        for at, column in enumerate(batch.columns)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
 def _as_array(value: Any, count: int, type_: pa.DataType) -> pa.Array:
@@ -81,17 +102,45 @@ def _as_array(value: Any, count: int, type_: pa.DataType) -> pa.Array:
     return value if value.type == type_ else pc.cast(value, type_, safe=False)
 
 
-def _column(expression: TypedExpression) -> Column:
-    type_ = arrow_type(expression.type)
-    if type_ is None:
-        raise NoKernelError
-    if isinstance(expression, FieldRef):
-        position = expression.index + 1
-        return lambda batch: _as_array(batch.column(position), batch.num_rows, type_)
-    if isinstance(expression, Literal):
-        scalar = pa.scalar(expression.value, type_)
-        return lambda batch: scalar
-    kernel = KERNELS.get(expression.function)
-    if kernel is None:
-        raise NoKernelError
-    return kernel(expression, type_, _column)
+class _Columns:
+    """Makes functions of batches for expressions; what occurs twice is computed once for a batch."""
+
+    def __init__(self) -> None:
+        self._made: dict[Any, Column] = {}
+        self._found: dict[Any, tuple[pa.RecordBatch, Any]] = {}
+
+    def of(self, expression: TypedExpression) -> Column:
+        """The column of an expression."""
+        type_ = arrow_type(expression.type)
+        if type_ is None:
+            raise NoKernelError
+        if isinstance(expression, FieldRef):
+            position = expression.index + 1
+            return lambda batch: _as_array(batch.column(position), batch.num_rows, type_)
+        expression = folded(expression)
+        if isinstance(expression, Literal):
+            scalar = pa.scalar(expression.value, type_)
+            return lambda batch: scalar
+        assert isinstance(expression, Call)
+        key = key_of(expression)
+        if key not in self._made:
+            kernel = KERNELS.get(expression.function)
+            if kernel is None:
+                raise NoKernelError
+            self._made[key] = self._once(key, kernel(expression, type_, self.of))
+        return self._made[key]
+
+    def _once(self, key: Any, compute: Column) -> Column:
+        found = self._found
+
+        def column(batch: pa.RecordBatch) -> Any:
+            known = found.get(key)
+            if known is None or known[0] is not batch:
+                known = found[key] = batch, compute(batch)
+            return known[1]
+
+        return column
+
+    def forget(self) -> None:
+        """Let go of what was computed for the last batch."""
+        self._found.clear()
