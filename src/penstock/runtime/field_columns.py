@@ -154,9 +154,13 @@ def _joined(parts: tuple[KeyPart, ...]) -> KeyPart:
 def encoded(keys: Keys) -> KeyCodes:
     """Number the keys; there must be some."""
     whole = _encoded_part(keys.parts[0])
-    for part in keys.parts[1:]:
-        # Packed sizes are at most the number of keys, so their product stays far below 64 bits.
-        whole = _paired(packed(whole), packed(_encoded_part(part)))
+    for each in keys.parts[1:]:
+        part = _encoded_part(each)
+        if whole.size * part.size <= max(4 * len(whole.codes), 1024):
+            whole = _side_by_side(whole, part)
+        else:
+            # Packed sizes are at most the number of keys, so their product stays far below 64 bits.
+            whole = _paired(packed(whole), packed(part))
     return whole
 
 
@@ -167,6 +171,16 @@ def packed(keys: KeyCodes) -> KeyCodes:
     used = np.flatnonzero(is_used)
     rank = np.cumsum(is_used) - 1
     return KeyCodes(rank[keys.codes], len(used), lambda chosen: keys.parts(used[chosen]))
+
+
+def _side_by_side(left: KeyCodes, right: KeyCodes) -> KeyCodes:
+    """Pairs of few codes are their own codes, whether all of them occur or not."""
+    size = right.size
+
+    def parts(chosen: Numbers) -> list[KeyPart]:
+        return [*left.parts(chosen // size), *right.parts(chosen % size)]
+
+    return KeyCodes(left.codes * size + right.codes, left.size * size, parts)
 
 
 def _paired(left: KeyCodes, right: KeyCodes) -> KeyCodes:

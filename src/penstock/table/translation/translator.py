@@ -66,6 +66,7 @@ class Translator:
     def then(self, node: PlanNode, operator: Any, edges: tuple[Edge, ...], part: str = "") -> DataStream:
         """Append an operator to the graph."""
         text = node.describe()
+        text = f"{part.capitalize()}{text}" if part == "local" else text
         name = text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 3] + "..."
         uid = self.uids.uid(node, self.environment.graph, part)
         settings = {"uid": uid, "description": text, "parallelism": parallelism_after(self.environment.graph, edges)}
@@ -272,8 +273,28 @@ def _window_aggregate(translator: Translator, node: nodes.WindowAggregate) -> Da
         is_event_time=node.is_event_time,
         properties=tuple([PROPERTY_WORDS[each] for each in node.properties]),
         needs_retraction=translator.has_changes(node.input),
+        is_partial=_is_two_phase(translator, node),
     )
-    return translator.keyed(node, operator, node.input, node.keys)
+    if not operator.is_partial:
+        return translator.keyed(node, operator, node.input, node.keys)
+    assert node.time is not None
+    local = operators.LocalWindowAggregateOperator(
+        key_fields=node.keys,
+        aggregates=node.calls,
+        input_types=node.input.types,
+        window=node.spec,
+        time_field=node.time,
+    )
+    stream = translator.forward(node, local, node.input, "local")
+    return translator.then(node, operator, translator.keyed_edges(stream, range(len(node.keys))))
+
+
+def _is_two_phase(translator: Translator, node: nodes.WindowAggregate) -> bool:
+    """Whether windows are aggregated before the exchange too: by default where they can be, as in Flink."""
+    is_timed = node.is_event_time and node.time is not None and not translator.has_changes(node.input)
+    if not is_timed or not translator.settings.is_two_phase:
+        return False
+    return operators.can_be_local(node.keys, node.calls, node.input.types, node.spec)
 
 
 def _group_window(translator: Translator, node: nodes.GroupWindowAggregate) -> DataStream:

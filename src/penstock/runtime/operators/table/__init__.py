@@ -13,6 +13,7 @@ from penstock.runtime.operators.table.interval_join import TableIntervalJoinOper
 from penstock.runtime.operators.table.join import JoinKind, JoinSide, RegularJoinOperator
 from penstock.runtime.operators.table.keys import RowKey
 from penstock.runtime.operators.table.kinds import DropUpdateBeforeOperator
+from penstock.runtime.operators.table.local_window_aggregate import LocalWindowAggregateOperator, can_be_local
 from penstock.runtime.operators.table.match import MatchRecognizeOperator, RowCondition
 from penstock.runtime.operators.table.materialize import UpsertMaterializeOperator
 from penstock.runtime.operators.table.normalize import ChangelogNormalizeOperator
@@ -52,6 +53,7 @@ __all__ = [
     "JoinKind",
     "JoinSide",
     "LimitOperator",
+    "LocalWindowAggregateOperator",
     "MatchRecognizeOperator",
     "OverAggregateOperator",
     "OverOrder",
@@ -73,4 +75,5 @@ __all__ = [
     "WindowDeduplicateOperator",
     "WindowFunctionOperator",
     "WindowRankOperator",
+    "can_be_local",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.common.composite_types import FrozenListTypeInfo
+from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.aggregate_code import (
     folding_lines,
@@ -14,7 +15,10 @@ from penstock.runtime.operators.table.aggregate_code import (
     valuing_lines,
     with_row_count,
 )
+from penstock.runtime.operators.table.aggregate_columns import columnar_calls
+from penstock.runtime.operators.table.local_window_aggregate import can_be_local
 from penstock.runtime.operators.table.operator import (
+    ROW_FORM,
     KeyedTableOperator,
     Row,
     defined,
@@ -22,9 +26,11 @@ from penstock.runtime.operators.table.operator import (
     type_texts,
 )
 from penstock.runtime.operators.table.sessions import Sessions
+from penstock.runtime.operators.table.slice_columns import slices_of
+from penstock.runtime.operators.table.window_columns import ColumnWindows
 from penstock.runtime.operators.table.window_panes import WindowPanes
 from penstock.runtime.rows import Timestamps
-from penstock.state.timers import Timer
+from penstock.state.timers import EVENT, Timer
 from penstock.vocabulary.sql.aggregates.compilation import AggregateCode
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.row_kinds import INSERT
@@ -45,7 +51,8 @@ class WindowAggregateOperator(KeyedTableOperator):
 
     The window of a row is that of its time (`time_field`, None: processing time), or, where a window function ran
     before (*attached*), that of fields `window_fields`: start (or None) and end. Rows of windows that are over are
-    dropped, and counted in `numLateRecordsDropped`. `is_event_time` only matters to attached windows.
+    dropped, and counted in `numLateRecordsDropped`. `is_event_time` only matters to attached windows. `is_partial`: the
+    input is that of a LocalWindowAggregateOperator with the same settings, and `input_types` are those of its input.
     """
 
     kind = "window aggregate"
@@ -62,11 +69,13 @@ class WindowAggregateOperator(KeyedTableOperator):
         is_event_time: bool = True,
         properties: tuple[str, ...] = (WINDOW_START, WINDOW_END),
         needs_retraction: bool = False,
+        is_partial: bool = False,
     ) -> None:
         self.key_fields = key_fields
         self.aggregates = aggregates
         self.input_types = input_types
         self.window = window
+        self.is_partial = is_partial
         self.time_field = time_field
         self.window_fields = window_fields
         self.is_event_time = is_event_time
@@ -88,26 +97,63 @@ class WindowAggregateOperator(KeyedTableOperator):
     def open(self) -> None:
         """Get the windows and make the code of the aggregates."""
         code = with_row_count(self.aggregates, self.input_types, retracts=self.needs_retraction)
+        self._columns = self._column_windows(code)
+        if self._columns is not None:
+            return
         is_session = self.window.kind is WindowKind.SESSION and self.window_fields is None
         self._windows: SessionAggregates | WindowPanes = (
             SessionAggregates(self, code) if is_session else WindowPanes(self, code)
         )
 
+    def _column_windows(self, code: AggregateCode) -> ColumnWindows | None:
+        """The windows in columns, where rows are only inserted and all that is computed can be."""
+        is_timed = self.time_field is not None and self.window_fields is None and "proctime" not in self.properties
+        if not is_timed or self.needs_retraction or not can_be_local(self.key_fields, self.aggregates, self.input_types, self.window):
+            return None
+        calls, slices = columnar_calls(self.aggregates, self.input_types), slices_of(self.window)
+        assert calls is not None and slices is not None
+        return ColumnWindows(self, code, calls, slices)
+
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Fold a block into windows."""
         assert keys is not None
-        self._windows.add(values, keys)
+        if self._columns is None:
+            self._windows.add(values, keys)
+        else:
+            self._columns.add(values)
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Fold a block of columns into windows."""
+        if self._columns is None:
+            super().process_columns(block, timestamps, keys)
+        else:
+            self._columns.add_columns(block.batch)
 
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
         """Nothing is left of a batch that failed."""
-        self._windows.begin_batch()
+        (self._columns or self._windows).begin_batch()
 
     def end_batch(self, now_ms: int, end_of_input: bool) -> None:
         """Put everything into the state."""
-        self._windows.write()
+        (self._columns or self._windows).write()
+
+    def on_watermark(self, watermark: int) -> None:
+        """Emit the windows that are over, then pass the watermark on."""
+        before = self.watermark
+        super().on_watermark(watermark) if self._columns is None else self._close(self._columns, before, watermark)
+
+    def _close(self, windows: ColumnWindows, before: int, watermark: int) -> None:
+        self.watermark = watermark
+        self._fire(EVENT, watermark)
+        for batch in windows.closed(before, watermark):
+            self.output.emit(ColumnBlock(batch, ROW_FORM), None)
+        self.output.emit_watermark(watermark)
 
     def fire_due(self, domain: int, due: Iterator[Timer]) -> None:
         """Emit the windows that are over."""
+        if self._columns is not None:
+            self._columns.lift(due)
+            return
         results: list[Row] = []
         clock = self._windows.clock
         for key, start, end, values in self._windows.closed(due):

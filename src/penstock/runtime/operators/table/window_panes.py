@@ -14,6 +14,7 @@ from penstock.runtime.operators.table.aggregate_code import bind_views, indented
 from penstock.runtime.operators.table.operator import Row, defined
 from penstock.runtime.operators.table.sessions import LATE_RECORDS
 from penstock.runtime.operators.table.window_clock import WindowClock
+from penstock.runtime.operators.table.window_columns import WINDOW_ACCUMULATORS
 from penstock.state.keyed import VOID_NAMESPACE
 from penstock.state.timers import EVENT, PROCESSING, Timer
 from penstock.vocabulary.sql.aggregates.compilation import AggregateCode
@@ -22,7 +23,6 @@ from penstock.vocabulary.sql.windows import WindowKind
 if TYPE_CHECKING:
     from penstock.runtime.operators.table.window_aggregate import WindowAggregateOperator
 
-_STATE = "_window_accumulators"
 _MOST_IN_MEMORY = 200_000
 
 Place = tuple[Any, int, int]
@@ -40,7 +40,7 @@ class WindowPanes:
         is_event_time = operator.is_event_time if self._is_attached else operator.time_field is not None
         self._domain = EVENT if is_event_time else PROCESSING
         self.clock = WindowClock(window.zone)
-        self._state = operator.value_state(_STATE, code.state_type())
+        self._state = operator.value_state(WINDOW_ACCUMULATORS, code.state_type())
         self._views = bind_views(operator, code)
         self._late = operator.context.metrics.counter(LATE_RECORDS)
         is_even = window.slide_ms > 0 and window.size_ms % window.slide_ms == 0
