@@ -242,6 +242,14 @@ class KeyedStateBackend:
             self._key = self.hashable_key = self.address = key
             yield key
 
+    def addresses_of(self, keys: list[Any]) -> list[Hashable]:
+        """Return the addresses of many keys without a namespace, for work on all of them; there is no current key."""
+        assert not self.namespace, "keys of a namespace have addresses of their own"
+        self.clear_key()
+        if self.cached > self._cache_limit:
+            self.flush()
+        return keys if PLAIN_TYPES.issuperset(map(type, keys)) else list(map(hashable_of, keys))
+
     def _prepare(self, keys: list[Any]) -> None:
         """Read together what the keys of a block will need, if the block before has shown that most of them are new."""
         new = [*set(keys).difference(self._encoded)]

@@ -69,6 +69,22 @@ class SingleObjectState:
         self._objects[address] = value
         self._changed.add(address)
 
+    def held_of_all(self, addresses: list[Hashable]) -> list[Any]:
+        """Return what `held` does, for many keys without a namespace; see `KeyedStateBackend.addresses_of`."""
+        objects = self._objects
+        missing = [address for address in addresses if address not in objects]
+        if missing:
+            backend = self._backend
+            for address, row in zip(missing, backend.rows(missing, self.name), strict=True):
+                self._remember(address, backend.store.get(row))
+            backend.cached += len(missing)
+        return [objects[address] for address in addresses]
+
+    def hold_of_all(self, addresses: list[Hashable], values: list[Any]) -> None:
+        """Do what `hold` does, for many keys that `held_of_all` was asked for."""
+        self._objects.update(zip(addresses, values, strict=True))
+        self._changed.update(addresses)
+
     def _load(self, address: Hashable) -> Any:
         backend = self._backend
         backend.check_key(self.name)

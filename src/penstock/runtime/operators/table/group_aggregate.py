@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.aggregate_code import bind_views, indented, with_row_count
+from penstock.runtime.operators.table.aggregate_columns import columnar_calls
 from penstock.runtime.operators.table.bundles import MINI_BATCH_SIZE
+from penstock.runtime.operators.table.group_columns import GroupColumns
+from penstock.runtime.operators.table.keys import RowKey
 from penstock.runtime.operators.table.operator import (
+    ROW_FORM,
     KeyedTableOperator,
     Row,
     defined,
     described_calls,
     type_texts,
 )
+from penstock.runtime.operators.table.slice_columns import KeyColumns
+from penstock.runtime.pending_columns import PendingColumns
 from penstock.runtime.rows import Timestamps
 from penstock.state.hashable_keys import PLAIN_TYPES, hashable_of
 from penstock.vocabulary.sql.aggregates.compilation import AggregateCode
@@ -22,6 +29,8 @@ from penstock.vocabulary.sql.typed_expressions import AggregateCall
 
 _STATE = "_accumulators"
 Groups = dict[Any, tuple[Any, list[Row]]]
+_MOST_WAITING = 500_000
+"""Rows of columns that are aggregated together."""
 
 
 class GroupAggregateOperator(KeyedTableOperator):
@@ -80,6 +89,26 @@ class GroupAggregateOperator(KeyedTableOperator):
         views = bind_views(self, code)
         code.scope.update(held=self._state.held, hold=self._state.hold, views=views)
         self._process = defined(_Loop(self, code).lines(), "process", code.scope)
+        self._columns = self._group_columns()
+        self._pending = PendingColumns()
+        self._pending_watermark: int | None = None
+
+    def _group_columns(self) -> GroupColumns | None:
+        """The groups in columns, where rows are only inserted and all that is computed can be."""
+        key_types = [self.input_types[at] for at in self.key_fields]
+        calls = columnar_calls(self.aggregates, self.input_types)
+        # With a time to live, what is read counts too, and unchanged results are emitted.
+        is_plain = not self.mini_batch and not self.needs_retraction and self.state_ttl_ms == 0
+        if calls is None or not is_plain or not self.key_fields or not KeyColumns.can_be(key_types):
+            return None
+        return GroupColumns(
+            self.key_fields,
+            KeyColumns(key_types),
+            calls,
+            self.backend,
+            self._state,
+            with_update_before=self.generate_update_before,
+        )
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Aggregate a block."""
@@ -87,6 +116,10 @@ class GroupAggregateOperator(KeyedTableOperator):
         if self.mini_batch:
             self._gather(values, keys)
             return
+        self._flush_columns()
+        self._process_rows(values, keys)
+
+    def _process_rows(self, values: list[Any], keys: list[Any]) -> None:
         results: list[Row] = []
         consumed = iter(values)
         try:
@@ -94,6 +127,32 @@ class GroupAggregateOperator(KeyedTableOperator):
         except Exception as error:
             raise self.record_failure(error, values, consumed) from None
         self.output.emit(results, None)
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Let columns wait: state is read once for each key of what is aggregated together."""
+        if self._columns is None:
+            super().process_columns(block, timestamps, keys)
+            return
+        if not self._pending.takes(block, None):
+            self._flush_columns()
+        self._pending.add(block, None)
+        if len(self._pending) >= _MOST_WAITING:
+            self._flush_columns()
+
+    def _flush_columns(self) -> None:
+        """Aggregate the columns that wait; then the watermark goes on that came behind them."""
+        if len(self._pending):
+            assert self._columns is not None
+            block, _ = self._pending.take()
+            made = self._columns.changes(block.batch)
+            if made is None:
+                rows = block.values()
+                self._process_rows(rows, list(map(RowKey(*self.key_fields), rows)))
+            else:
+                self.output.emit(ColumnBlock(made, ROW_FORM), None)
+        watermark, self._pending_watermark = self._pending_watermark, None
+        if watermark is not None:
+            self.output.emit_watermark(watermark)
 
     def _gather(self, values: list[Any], keys: list[Any]) -> None:
         if not self.is_two_phase:
@@ -145,19 +204,31 @@ class GroupAggregateOperator(KeyedTableOperator):
         """Nothing is left of a batch that failed."""
         self._groups, self._waiting = {}, 0
         self._local, self._local_rows = {}, 0
+        self._pending.drop()
+        self._pending_watermark = None
 
     def on_watermark(self, watermark: int) -> None:
-        """Emit what was gathered before the watermark."""
+        """Emit what was gathered before the watermark; columns and the watermark behind them wait together."""
+        if len(self._pending):
+            self.watermark = self._pending_watermark = watermark
+            return
         self._process_gathered()
         super().on_watermark(watermark)
 
+    def on_status(self, is_idle: bool) -> None:
+        """Emit what came before."""
+        self._flush_columns()
+        super().on_status(is_idle)
+
     def on_end(self) -> None:
         """Emit what was gathered before the end."""
+        self._flush_columns()
         self._process_gathered()
         super().on_end()
 
     def end_batch(self, now_ms: int, end_of_input: bool) -> None:
         """Emit what was gathered: state and output belong to the batch."""
+        self._flush_columns()
         self._process_gathered()
 
 
