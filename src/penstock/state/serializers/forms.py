@@ -32,8 +32,9 @@ def form_of(type_info: TypeInformation, keeps_objects: bool = False) -> Form:
         return BASIC[kind]
     expected = described(schema)
     if kind == "LIST":
-        form = _list_form(expected, part_of(getattr(type_info, "element_type")))  # noqa: B009 - four classes have it
-        return _frozen(form) if isinstance(type_info, FrozenListTypeInfo) else form
+        element = part_of(getattr(type_info, "element_type"))  # noqa: B009 - four classes have it
+        form = _list_form(expected, element)
+        return _frozen(form, element) if isinstance(type_info, FrozenListTypeInfo) else form
     if kind == "AVRO":
         return avro_form(expected, schema["schema"])
     if isinstance(type_info, MapTypeInfo):
@@ -78,7 +79,15 @@ def _converted_all(form: Form, part: str) -> Callable[[Any], list[Any]]:
 
         return convert_numbers
     if exact is None:
-        return lambda items: [convert(each) for each in items]
+        to_plain = form.to_plain
+
+        def convert_parts(items: Any) -> list[Any]:
+            try:
+                return [to_plain(each) for each in items]
+            except MisfitError as misfit:
+                raise misfit.within(part) from None
+
+        return convert_parts
     kinds = {exact}
 
     def convert_objects(items: Any) -> list[Any]:
@@ -101,11 +110,13 @@ def _list_form(expected: str, element: Form) -> Form:
     return Form(to_plain, lambda plain: None if plain is None else [back(each) for each in plain])
 
 
-def _frozen(form: Form) -> Form:
+def _frozen(form: Form, element: Form) -> Form:
     """The same with tuples for lists, also as plain data, which may then be the key of a map."""
-    to_list, from_plain = form.to_plain, form.from_plain or _same
+    to_list, from_plain, convert = form.to_plain, form.from_plain or _same, _converted_all(element, "an element")
 
     def to_plain(value: Any) -> Any:
+        if type(value) is tuple:
+            return tuple(convert(value)) if value else value
         return None if value is None else tuple(to_list(value))
 
     return Form(to_plain, lambda plain: None if plain is None else tuple(from_plain(plain)))

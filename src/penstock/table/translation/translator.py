@@ -355,7 +355,8 @@ def _side(
     known = upsert_keys(node) if translator.has_changes(node) else unique_keys(node)
     covered = frozenset([each for each in known if each <= set(keys)])
     ttl = translator.settings.state_ttl_ms if ttl_ms is None else ttl_ms
-    return operators.JoinSide(node.types, keys, smallest(covered or known), ttl)
+    is_insert_only = not translator.has_changes(node)
+    return operators.JoinSide(node.types, keys, smallest(covered or known), ttl, is_insert_only)
 
 
 def _join(translator: Translator, node: nodes.Join) -> DataStream:

@@ -7,14 +7,20 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
-from penstock.runtime.operators.table.expressions import row_function
+from penstock.runtime.operators.table.expressions import block_function, column_function, row_function
+from penstock.runtime.operators.table.join_columns import LEFT, RIGHT, ColumnJoin
 from penstock.runtime.operators.table.join_sides import Fields, SideRows, side_rows
-from penstock.runtime.operators.table.operator import KeyedTableOperator, Row, type_texts
+from penstock.runtime.operators.table.operator import ROW_FORM, KeyedTableOperator, Row, type_texts
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.row_kinds import DELETE, INSERT
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
+
+
+_MOST_WAITING = 500_000
+"""Rows of columns that are joined together."""
 
 
 class JoinKind(Enum):
@@ -35,13 +41,20 @@ class JoinSide:
     `types` are those of its fields, `keys` the fields it is joined by, which it is keyed by in this order. `unique_key`
     are the fields of a unique (or upsert) key of its rows, None if there is none, in which case equal rows are
     counted. Where the unique key is among the join keys there is one row for each key. `state_ttl_ms` is how long
-    its idle rows are kept.
+    its idle rows are kept. `is_insert_only`: no row is ever taken back.
     """
 
     types: tuple[LogicalType, ...]
     keys: tuple[int, ...]
     unique_key: tuple[int, ...] | None = None
     state_ttl_ms: int = 0
+    is_insert_only: bool = False
+
+    @property
+    def can_be_columns(self) -> bool:
+        """Whether rows can wait for each other as columns."""
+        is_plain = self.is_insert_only and self.unique_key is None and self.state_ttl_ms == 0
+        return is_plain and ColumnJoin.can_be(self.types, self.keys)
 
 
 class RegularJoinOperator(KeyedTableOperator):
@@ -72,6 +85,8 @@ class RegularJoinOperator(KeyedTableOperator):
 
     def layout(self) -> Layout:
         """The rows that are kept of each side, and whether their partners are counted."""
+        if self._is_columnar:
+            return {"operator": self.kind, "together": [_side_layout(self.left), _side_layout(self.right)]}
         return {
             "operator": self.kind,
             "join": self.join.value,
@@ -79,8 +94,21 @@ class RegularJoinOperator(KeyedTableOperator):
             "right": _side_layout(self.right),
         }
 
+    @property
+    def _is_columnar(self) -> bool:
+        is_inner = self.join is JoinKind.INNER and self.state_ttl_ms == 0
+        return is_inner and self.left.can_be_columns and self.right.can_be_columns
+
     def open(self) -> None:
         """Get the state of both sides and make the condition's code."""
+        self._columns: ColumnJoin | None = None
+        if self._is_columnar:
+            types, keys = (self.left.types, self.right.types), (self.left.keys, self.right.keys)
+            self._columns = ColumnJoin(self, types, keys, self.filter_nulls)
+            self._test_columns = None if self.condition is None else column_function(self.condition, None)
+            self._test_rows = block_function(self, self.condition, None, self.zone)
+            self._pending_watermark: int | None = None
+            return
         meets = None if self.condition is None else row_function(self, self.condition, self.zone)
         join = self.join
         left = _Side(self, self.left, "left", is_outer=join in (JoinKind.LEFT, JoinKind.FULL), is_left=True)
@@ -97,13 +125,91 @@ class RegularJoinOperator(KeyedTableOperator):
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Join a block of left rows."""
+        if self._columns is not None:
+            self._columns.add(LEFT, values)
+            self._join_many(self._columns)
+            return
         take = self._take_left_of_semi if self.join in (JoinKind.SEMI, JoinKind.ANTI) else self._take
         self._take_block(self._left, self._right, take, values, keys)
 
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Join a block of right rows."""
+        if self._columns is not None:
+            self._columns.add(RIGHT, values)
+            self._join_many(self._columns)
+            return
         take = self._take_right_of_semi if self.join in (JoinKind.SEMI, JoinKind.ANTI) else self._take
         self._take_block(self._right, self._left, take, values, keys)
+
+    # ---- columns ----
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Let columns of left rows wait."""
+        if self._columns is None:
+            super().process_columns(block, timestamps, keys)
+        else:
+            self._columns.add_columns(LEFT, block.batch)
+            self._join_many(self._columns)
+
+    def process_second_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Let columns of right rows wait."""
+        if self._columns is None:
+            super().process_second_columns(block, timestamps, keys)
+        else:
+            self._columns.add_columns(RIGHT, block.batch)
+            self._join_many(self._columns)
+
+    def _join_many(self, columns: ColumnJoin) -> None:
+        if columns.count >= _MOST_WAITING:
+            self._join_columns()
+
+    def _join_columns(self) -> None:
+        """Emit the pairs of the rows that wait; then the watermark goes on that came behind them."""
+        if self._columns is None:
+            return
+        for batch in self._columns.joined():
+            self._emit_pairs(ColumnBlock(batch, ROW_FORM))
+        watermark, self._pending_watermark = self._pending_watermark, None
+        if watermark is not None:
+            self.output.emit_watermark(watermark)
+
+    def _emit_pairs(self, pairs: ColumnBlock) -> None:
+        if self.condition is None or self._test_columns is not None:
+            self.output.emit(pairs if self._test_columns is None else self._test_columns(pairs), None)
+            return
+        try:
+            self.output.emit(self._test_rows(pairs.values()), None)
+        except Exception as error:
+            raise self.failure(error, "evaluating the condition of the join") from None
+
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        """Nothing is left of a batch that failed."""
+        if self._columns is not None:
+            self._columns.begin_batch()
+            self._pending_watermark = None
+
+    def on_watermark(self, watermark: int) -> None:
+        """Pass it on; behind columns that wait it waits too."""
+        if self._columns is not None and self._columns.count:
+            self.watermark = self._pending_watermark = watermark
+        else:
+            super().on_watermark(watermark)
+
+    def on_status(self, is_idle: bool) -> None:
+        """Emit what came before."""
+        self._join_columns()
+        super().on_status(is_idle)
+
+    def on_end(self) -> None:
+        """Emit what came before."""
+        self._join_columns()
+        super().on_end()
+
+    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
+        """Emit what waits: state and output belong to the batch."""
+        self._join_columns()
+
+    # ---- rows ----
 
     def _take_block(
         self, own: _Side, other: _Side, take: Callable[..., None], values: list[Any], keys: list[Any] | None

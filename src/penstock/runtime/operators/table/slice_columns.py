@@ -28,7 +28,7 @@ from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.scalar import arrow_type
 from penstock.vocabulary.sql.windows import WindowKind, WindowSpec
 
-__all__ = ["KeyColumns", "SlicedRows", "Slices", "columns_of_rows", "slices_of"]
+__all__ = ["KeyColumns", "SlicedRows", "Slices", "columns_of_rows", "joined_keys", "slices_of"]
 
 _KEY_KINDS = frozenset(
     [
@@ -145,11 +145,9 @@ class SlicedRows(NamedTuple):
         """Rows of several pieces, one after the other."""
         if len(pieces) == 1:
             return pieces[0]
-        keys = [piece.keys for piece in pieces]
-        if any(each.kind() != keys[0].kind() for each in keys):  # whole numbers are Arrow's where one is NULL
-            keys = [Keys([_as_arrow(part) for part in each.parts], each.is_tuple) for each in keys]
+        keys = joined_keys([piece.keys for piece in pieces])
         numbers = {at: _joined([piece.numbers[at] for piece in pieces]) for at in pieces[0].numbers}
-        return SlicedRows(np.concatenate([piece.slices for piece in pieces]), Keys.joined(keys), numbers)
+        return SlicedRows(np.concatenate([piece.slices for piece in pieces]), keys, numbers)
 
     def folded(self, measures: Sequence[Measure], calls: ColumnarCalls) -> SlicedRows:
         """One row for each slice and key, with its slots, in the order of slices; there must be some rows."""
@@ -165,6 +163,13 @@ class SlicedRows(NamedTuple):
         places = np.repeat(np.arange(self.count), counts)
         steps = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
         return self.take(places)._replace(slices=firsts[places] + steps)
+
+
+def joined_keys(pieces: list[Keys]) -> Keys:
+    """Keys of several pieces, one after the other; whole numbers are Arrow's where one of a piece is NULL."""
+    if any(each.kind() != pieces[0].kind() for each in pieces):
+        pieces = [Keys([_as_arrow(part) for part in each.parts], each.is_tuple) for each in pieces]
+    return Keys.joined(pieces)
 
 
 def _as_arrow(part: Any) -> Any:
