@@ -40,6 +40,8 @@ def differences(workload: Workload, records: int, found: list[list[int]]) -> str
     made = list(EXPECTED[workload.job](workload, records))
     if workload.job in ("count", "sql_group") and len(found) < records:
         return _last_counts(made, found)  # a count for each batch, in place of one for each record
+    if workload.job == "sql_group" and (told := _last_counts(made, found)):
+        return told
     settled = time_of(records - 1, workload.rate) * SETTLED
     shape = _shape(workload, found)
     allowed = Counter(shape(numbers) for numbers, _ in made)
@@ -55,6 +57,8 @@ def _shape(workload: Workload, found: list[list[int]]) -> Callable[[tuple[int, .
     """What of a result is compared."""
     if workload.job == "timers":
         return lambda numbers: numbers[:1]  # how much a timer finds depends on when the watermark comes
+    if workload.job == "sql_group":
+        return lambda numbers: numbers[:2]  # sums on the way depend on which reader is ahead
     width = len(found[0]) if found else 0
     return lambda numbers: numbers[len(numbers) - width :]  # a bare count has lost its key
 
@@ -76,6 +80,12 @@ def _records(workload: Workload, count: int, shift: int = 0) -> Iterator[tuple[i
 def _mapped(workload: Workload, count: int) -> Iterator[Result]:
     for key, time in _records(workload, count):
         if (time + 1) % 2 == 0:
+            yield (key, time + 1), time
+
+
+def _filtered(workload: Workload, count: int) -> Iterator[Result]:
+    for number, (key, time) in enumerate(_records(workload, count)):
+        if number % VALUES % 2 == 0:
             yield (key, time + 1), time
 
 
@@ -194,7 +204,7 @@ EXPECTED: dict[str, Callable[[Workload, int], Iterator[Result]]] = {
     "sliding": _in_windows(SLIDING_S, 1),
     "session": _in_sessions,
     "interval_join": _joined,
-    "sql_filter": _mapped,
+    "sql_filter": _filtered,
     "sql_tumble": _summed(WINDOW_S, WINDOW_S),
     "sql_hop": _summed(SLIDING_S, 1),
     "sql_group": _grouped,

@@ -113,6 +113,11 @@ def map_filter(frame: DataFrame) -> DataFrame:
     return frame.selectExpr("k", "n + 1 n").where("n % 2 = 0")
 
 
+def filtered(frame: DataFrame) -> DataFrame:
+    """The even ones."""
+    return frame.where("v % 2 = 0").selectExpr("k", "n + 1 n")
+
+
 def count(frame: DataFrame) -> DataFrame:
     """A count for each key that a batch has met."""
     return frame.select("k").groupBy("k").count()
@@ -186,7 +191,7 @@ JOBS: dict[str, tuple[Callable[..., DataFrame], str]] = {
     "sliding": (sliding, "append"),
     "session": (sessions, "append"),
     "interval_join": (interval_join, "append"),
-    "sql_filter": (map_filter, "append"),
+    "sql_filter": (filtered, "append"),
     "sql_tumble": (tumbling_fields, "append"),
     "sql_hop": (hopping, "append"),
     "sql_group": (grouped, "update"),

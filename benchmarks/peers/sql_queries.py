@@ -29,7 +29,7 @@ QUERIES = {
         "SELECT a.k AS k, a.t AS t, b.t AS u FROM records a JOIN twins b ON a.k = b.k "
         "AND a.ts BETWEEN b.ts - INTERVAL '1' SECOND AND b.ts + INTERVAL '1' SECOND"
     ),
-    "sql_filter": "SELECT k, t + 1 AS t FROM records WHERE MOD(t + 1, 2) = 0",
+    "sql_filter": "SELECT k, t + 1 AS t FROM records WHERE MOD(v, 2) = 0",
     "sql_tumble": f"SELECT k, COUNT(*) AS c, SUM(v) AS s FROM {_TUMBLE} {_WINDOWED}",
     "sql_hop": f"SELECT k, COUNT(*) AS c, SUM(v) AS s FROM {_HOP} {_WINDOWED}",
     "sql_group": "SELECT k, COUNT(*) AS c, SUM(v) AS s FROM records GROUP BY k",
