@@ -66,7 +66,8 @@ class ColumnarCalls:
         self._results = results
         self.slot_count = len(slots)
         self.measures = [
-            Measure("count") if each.kind == "count" and each.field is None and each.filter is None
+            Measure("count")
+            if each.kind == "count" and each.field is None and each.filter is None
             # What is counted is known from where it is.
             else Measure(each.kind, at)
             for at, each in enumerate(slots)
@@ -115,7 +116,10 @@ class ColumnarCalls:
     def initial(self) -> tuple[Any, ...]:
         """The accumulator of no rows."""
         return tuple(
-            [None if each.kind != "count" and each.is_null_at_first else 0.0 if each.is_float else 0 for each in self._slots]
+            [
+                None if each.kind != "count" and each.is_null_at_first else 0.0 if each.is_float else 0
+                for each in self._slots
+            ]
         )
 
     def result_columns(self, slots: Sequence[NumberColumn]) -> list[NumberColumn]:

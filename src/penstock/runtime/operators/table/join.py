@@ -18,7 +18,6 @@ from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.row_kinds import DELETE, INSERT
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
 
-
 _MOST_WAITING = 500_000
 """Rows of columns that are joined together."""
 

@@ -176,7 +176,9 @@ def _by_side(codes: KeyCodes, left: int, fields: list[_Fields]) -> list[_SideRow
 def _together(old: _SideRows, new: _SideRows, types: Sequence[pa.DataType]) -> _SideRows:
     if not len(old.codes):
         return new
-    fields = [pa.concat_arrays([a.cast(kind), b.cast(kind)]) for a, b, kind in zip(old.fields, new.fields, types, strict=True)]
+    fields = [
+        pa.concat_arrays([a.cast(kind), b.cast(kind)]) for a, b, kind in zip(old.fields, new.fields, types, strict=True)
+    ]
     return _SideRows(np.concatenate([old.codes, new.codes]), fields)
 
 

@@ -78,10 +78,10 @@ class LocalWindowAggregateOperator(TableOperator):
         self._add(self._reader.of_columns(block.batch))
 
     def _add(self, rows: SlicedRows) -> None:
-        if not rows.count:
+        if not rows.row_count:
             return
         self._waiting.append(rows)
-        self._count += rows.count
+        self._count += rows.row_count
         if self._count > _MOST_WAITING:
             self._flush()
         elif int(rows.slices.min()) < self._slices.over_at(self.watermark):
@@ -102,7 +102,7 @@ class LocalWindowAggregateOperator(TableOperator):
         if not any(int(rows.slices.min()) < over for rows in self._waiting):
             return
         done, waiting = SlicedRows.joined(self._waiting).split(self._joined_slices() < over)
-        self._waiting, self._count = [waiting] if waiting.count else [], waiting.count
+        self._waiting, self._count = [waiting] if waiting.row_count else [], waiting.row_count
         self._emit(done)
 
     def _joined_slices(self) -> Any:
@@ -114,12 +114,12 @@ class LocalWindowAggregateOperator(TableOperator):
             self._emit(SlicedRows.joined(waiting))
 
     def _emit(self, rows: SlicedRows) -> None:
-        if not rows.count:
+        if not rows.row_count:
             return
         made = rows.folded(self._calls.measures, self._calls)
         keys = self._reader.keys.arrays(made.keys)
         slots = [as_array(made.numbers[at]) for at in range(self._calls.slot_count)]
-        kinds = pa.array(np.zeros(made.count, np.int8))
+        kinds = pa.array(np.zeros(made.row_count, np.int8))
         arrays = [kinds, *keys, pa.array(made.slices), *slots]
         names = [KIND_COLUMN, *[f"f{at}" for at in range(len(arrays) - 1)]]
         self.output.emit(ColumnBlock(pa.RecordBatch.from_arrays(arrays, names=names), ROW_FORM), None)

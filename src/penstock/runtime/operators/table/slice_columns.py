@@ -62,7 +62,7 @@ class Slices:
         firsts = slices - slices % self.in_window if self.is_cumulate else slices
         return firsts + self.in_window
 
-    def first_slices(self, ends: Numbers) -> Numbers:
+    def first_slices(self, ends: Any) -> Any:
         """The first slices of windows."""
         return ends - 1 - (ends - 1) % self.in_window if self.is_cumulate else ends - self.in_window
 
@@ -127,7 +127,7 @@ class SlicedRows(NamedTuple):
     numbers: FieldNumbers
 
     @property
-    def count(self) -> int:
+    def row_count(self) -> int:
         """How many rows there are."""
         return len(self.slices)
 
@@ -160,7 +160,7 @@ class SlicedRows(NamedTuple):
         """The rows once for each of their windows that ends from `first` to `last`, which ends stand for slices."""
         firsts = np.maximum(self.slices + 1, first)
         counts = np.maximum(np.minimum(slices.last_ends(self.slices), last) - firsts + 1, 0)
-        places = np.repeat(np.arange(self.count), counts)
+        places = np.repeat(np.arange(self.row_count), counts)
         steps = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
         return self.take(places)._replace(slices=firsts[places] + steps)
 

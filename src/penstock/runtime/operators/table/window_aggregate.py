@@ -108,7 +108,11 @@ class WindowAggregateOperator(KeyedTableOperator):
     def _column_windows(self, code: AggregateCode) -> ColumnWindows | None:
         """The windows in columns, where rows are only inserted and all that is computed can be."""
         is_timed = self.time_field is not None and self.window_fields is None and "proctime" not in self.properties
-        if not is_timed or self.needs_retraction or not can_be_local(self.key_fields, self.aggregates, self.input_types, self.window):
+        if (
+            not is_timed
+            or self.needs_retraction
+            or not can_be_local(self.key_fields, self.aggregates, self.input_types, self.window)
+        ):
             return None
         calls, slices = columnar_calls(self.aggregates, self.input_types), slices_of(self.window)
         assert calls is not None and slices is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -34,8 +34,9 @@ _MOST_AT_ONCE = 2_000_000
 class ColumnWindows:
     """The windows of an operator's keys that are not over yet: slices as columns, and state.
 
-    State is what `WindowPanes` keeps: accumulators by key and slice, and a timer of each key at the end of the next window
-    that has something of it. State of windows that are over joins the columns, so that a window is made in one way.
+    State is what `WindowPanes` keeps: accumulators by key and slice, and a timer of each key at the end of the next
+    window that has something of it. State of windows that are over joins the columns, so that there is one way to make
+    a window.
     `is_partial`: rows are those of a `LocalWindowAggregateOperator`.
     """
 
@@ -88,8 +89,8 @@ class ColumnWindows:
         is_late = self._slices.last_ends(rows.slices) <= self._slices.over_at(self._operator.watermark)
         if is_late.any():
             late, rows = rows.split(is_late)
-            self._late.inc(late.count)
-        if not rows.count:
+            self._late.inc(late.row_count)
+        if not rows.row_count:
             return
         if self._reader is not None:  # later on there is only one kind of rows: slots
             rows = rows.folded(self._calls.measures, self._calls)
@@ -101,13 +102,13 @@ class ColumnWindows:
 
     def _keep(self, rows: SlicedRows) -> None:
         self._rows.append(rows)
-        self._count += rows.count
+        self._count += rows.row_count
 
     def _compact(self) -> None:
         """One row for each key and slice."""
         if self._rows:
             whole = SlicedRows.joined(self._rows).folded(self._calls.merging, self._calls)
-            self._rows, self._count, self._folded = [whole], whole.count, whole.count
+            self._rows, self._count, self._folded = [whole], whole.row_count, whole.row_count
 
     # ---- windows that are over ----
 
@@ -141,7 +142,7 @@ class ColumnWindows:
         in_reach = rows.take(np.flatnonzero(rows.slices < last))
         is_needed = self._slices.last_ends(rows.slices) > last
         self._rows = [rows.take(np.flatnonzero(is_needed))] if is_needed.any() else []
-        self._count = self._folded = sum(each.count for each in self._rows)
+        self._count = self._folded = sum(each.row_count for each in self._rows)
         yield from self._results(in_reach, first, last)
 
     def _results(self, rows: SlicedRows, first: int, last: int) -> Iterator[pa.RecordBatch]:
@@ -150,16 +151,16 @@ class ColumnWindows:
             yield self._batch(rows._replace(slices=rows.slices + 1))
             return
         last_ends = slices.last_ends(rows.slices)  # in order, as the slices are
-        step = max(_MOST_AT_ONCE // rows.count, 1)
+        step = max(_MOST_AT_ONCE // rows.row_count, 1)
         while True:
             reached = int(np.searchsorted(last_ends, first))
-            if reached == rows.count:
+            if reached == rows.row_count:
                 return
             first = max(first, int(rows.slices[reached]) + 1)  # there may be long times without rows
             if first > last:
                 return
             members = rows.in_windows(slices, first, min(first + step - 1, last))
-            if members.count:
+            if members.row_count:
                 yield self._batch(members.folded(self._calls.merging, self._calls))
             first += step
 
@@ -170,7 +171,7 @@ class ColumnWindows:
         starts = self._slices.times(self._slices.first_slices(rows.slices))
         known = {"start": starts, "end": ends}
         properties = [pa.array(known[each] if each in known else ends - 1) for each in self._operator.properties]
-        arrays = [pa.array(np.zeros(rows.count, np.int8)), *self._keys.arrays(rows.keys), *results, *properties]
+        arrays = [pa.array(np.zeros(rows.row_count, np.int8)), *self._keys.arrays(rows.keys), *results, *properties]
         return pa.RecordBatch.from_arrays(arrays, names=[KIND_COLUMN, *[f"f{at}" for at in range(len(arrays) - 1)]])
 
     # ---- state ----
@@ -184,7 +185,7 @@ class ColumnWindows:
             return
         next_end = self._slices.over_at(self._operator.watermark) + 1
         slots = [rows[0].numbers[at] for at in range(self._calls.slot_count)]
-        accumulators = accumulators_of(slots) if slots else [()] * rows[0].count
+        accumulators = accumulators_of(slots) if slots else [()] * rows[0].row_count
         places = zip(objects_of(rows[0].keys), rows[0].slices.tolist(), accumulators, strict=True)
         for key, at, accumulator in places:
             backend.set_key(key)
@@ -199,6 +200,6 @@ class ColumnWindows:
         return b"%d,%d" % (start, start + self._slices.unit)
 
     def _register(self, end: int) -> None:
-        start = self._slices.times(int(self._slices.first_slices(np.int64(end))))
+        start = self._slices.times(self._slices.first_slices(end))
         end_ms = self._slices.times(end)
         self._operator.timers.register(EVENT, end_ms - 1, b"%d,%d" % (start, end_ms))

@@ -1,0 +1,429 @@
+"""Operators of tables give the same for columns as for rows, wherever blocks, batches and watermarks fall."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from penstock.common.column_block import ColumnBlock
+from penstock.runtime import rows as exchange_rows
+from penstock.runtime.columns import encode_columns
+from penstock.runtime.operators.table import (
+    CalcOperator,
+    DropUpdateBeforeOperator,
+    GroupAggregateOperator,
+    JoinKind,
+    JoinSide,
+    LocalWindowAggregateOperator,
+    RegularJoinOperator,
+    RowKey,
+    WatermarkAssignerOperator,
+    WindowAggregateOperator,
+    can_be_local,
+)
+from penstock.testing import HarnessSnapshot, OperatorHarness
+from penstock.testing.harness import KeyedHarness
+from penstock.testing.two_input_harness import KeyedTwoInputHarness
+from penstock.vocabulary.sql.logical_types import LogicalType
+from penstock.vocabulary.sql.scalar import arrow_type
+from penstock.vocabulary.sql.scalar import call as scalar_call
+from penstock.vocabulary.sql.typed_expressions import FieldRef
+from penstock.vocabulary.sql.windows import WindowKind, WindowSpec
+from tests.unit.runtime.table.changelogs import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    call,
+    in_blocks,
+    materialized,
+)
+
+TYPES = (STRING, INT, INT, BIGINT, DOUBLE, BOOLEAN, TIMESTAMP)
+TIME = 6
+CALLS = (
+    call("COUNT", types=TYPES),
+    call("COUNT", 2, types=TYPES),
+    call("SUM", 2, types=TYPES),
+    call("SUM", 3, types=TYPES, filter=5),
+    call("SUM", 4, types=TYPES),
+    call("AVG", 2, types=TYPES),
+    call("AVG", 4, types=TYPES, filter=5),
+    call("MIN", 3, types=TYPES),
+    call("MAX", 2, types=TYPES, filter=5),
+    call("COUNT", types=TYPES, filter=5),
+)
+WINDOWS = {
+    "tumble": WindowSpec(WindowKind.TUMBLE, 5, offset_ms=2),
+    "hop": WindowSpec(WindowKind.HOP, 12, 4),
+    "cumulate": WindowSpec(WindowKind.CUMULATE, 12, 4),
+}
+KEYS = {"text": (0,), "number": (1,), "both": (0, 1), "none": ()}
+
+
+def random_rows(random: Random, count: int) -> list[tuple[Any, ...]]:
+    """Rows with NULLs in every column but that of time, few keys, and whole numbers that make sums wrap."""
+
+    def some(*choices: Any) -> Any:
+        return random.choice([None, *choices])
+
+    return [
+        (
+            0,
+            some("a", "b", "ä"),
+            some(-1, 2, 3),
+            some(0, 5, -7, 2**31 - 1, -(2**31)),
+            some(1, -2, 3, 10**12),
+            some(0.5, -0.0, 1.25, -2.0),
+            some(True, False),
+            at + random.randint(0, 8),
+        )
+        for at in range(count)
+    ]
+
+
+def block_of(rows: list[tuple[Any, ...]], types: tuple[LogicalType, ...] = TYPES) -> ColumnBlock:
+    arrays = [pa.array([row[0] for row in rows], pa.int8())]
+    arrays += [pa.array([row[at + 1] for row in rows], arrow_type(each)) for at, each in enumerate(types)]
+    return ColumnBlock(pa.RecordBatch.from_arrays(arrays, names=[f"c{at}" for at in range(len(arrays))]), "tuple")
+
+
+def feed_columns(harness: Any, rows: list[Any], key: RowKey | None = None, types: Any = TYPES, index: int = 0) -> None:
+    """Feed rows as columns."""
+    if key is not None and not key.fields:  # without a key only objects travel
+        harness.process_elements([(row, None) for row in rows])
+        return
+    payload = encode_columns(block_of(rows, types), None, None if key is None else key.key_fields)
+    harness._feed(index, exchange_rows.DATA, payload)
+
+
+def played(
+    random: Random, make: Any, key: RowKey, rows: list[Any], *, as_columns: bool, marks: dict[int, int] | None = None
+) -> tuple[list[Any], int]:
+    """What an operator puts out for rows cut anywhere, and how many were late; it is restored now and then."""
+    results: list[Any] = []
+    snapshot: HarnessSnapshot | None = None
+    late = seen = 0
+    for blocks in in_blocks(random, in_blocks(random, rows)):
+        harness = KeyedHarness(make(), key=key)
+        if snapshot is not None:
+            harness.restore(snapshot)
+        with harness:
+            for block in blocks:
+                if as_columns and random.random() < 0.9:
+                    feed_columns(harness, block, key)
+                else:
+                    harness.process_elements([(row, None) for row in block])
+                seen += len(block)
+                if marks is not None:
+                    harness.process_watermark(marks[seen])
+            snapshot = harness.snapshot()
+            if seen == len(rows):
+                harness.end_input()
+                if marks is not None:
+                    assert harness.num_keyed_state_entries() == harness.num_event_time_timers() == 0
+            results += harness.output_values()
+            late += harness.late_records_dropped()
+    return results, late
+
+
+# ---- GROUP BY ----
+
+
+@pytest.mark.parametrize("with_before", [True, False], ids=["with -U", "without -U"])
+@pytest.mark.parametrize("name", ["text", "number", "both"])
+def test_a_group_by_puts_out_the_same_changelog(seed: int, name: str, with_before: bool) -> None:
+    random, fields = Random(seed), KEYS[name]
+
+    def make() -> GroupAggregateOperator:
+        return GroupAggregateOperator(
+            key_fields=fields,
+            aggregates=CALLS,
+            input_types=TYPES,
+            needs_retraction=False,
+            generate_update_before=with_before,
+        )
+
+    rows, cuts = random_rows(random, 150), random.random()
+    by_rows, by_columns = (
+        played(Random(cuts), make, RowKey(*fields), rows, as_columns=is_columns)[0] for is_columns in (False, True)
+    )
+    # Blocks of columns wait, so that rows of other keys may come before them; those of a key are in order.
+    for key in {row[1 : 1 + len(fields)] for row in by_rows}:
+        of_key = [[row for row in made if row[1 : 1 + len(fields)] == key] for made in (by_rows, by_columns)]
+        assert repr(of_key[0]) == repr(of_key[1])
+    assert len(by_rows) == len(by_columns)
+
+
+def test_select_distinct_of_columns() -> None:
+    made = GroupAggregateOperator(
+        key_fields=(0, 1), aggregates=(), input_types=TYPES, needs_retraction=False, generate_update_before=False
+    )
+    rows = random_rows(Random(3), 40)
+    with KeyedHarness(made, key=RowKey(0, 1)) as harness:
+        feed_columns(harness, rows, RowKey(0, 1))
+        harness.snapshot()
+        expected = list(dict.fromkeys((0, *row[1:3]) for row in rows))
+        assert harness.output_values() == expected
+
+
+def test_a_watermark_stays_behind_the_columns_before_it() -> None:
+    made = GroupAggregateOperator(
+        key_fields=(1,), aggregates=CALLS[:1], input_types=TYPES, needs_retraction=False, generate_update_before=False
+    )
+    with KeyedHarness(made, key=RowKey(1)) as harness:
+        feed_columns(harness, random_rows(Random(1), 5), RowKey(1))
+        harness.process_watermark(7)
+        harness.snapshot()
+        found = harness.output_with_watermarks()
+        assert [type(each).__name__ for each in found] == [*["StreamRecord"] * 5, "Watermark"]
+
+
+def test_a_sum_that_leaves_64_bits_is_folded_row_by_row() -> None:
+    calls = (call("SUM", 3, types=TYPES),)
+    made = GroupAggregateOperator(
+        key_fields=(1,), aggregates=calls, input_types=TYPES, needs_retraction=False, generate_update_before=False
+    )
+    rows = [(0, None, 1, None, value, None, None, 0) for value in (2**63 - 1, 1, 5)]
+    with KeyedHarness(made, key=RowKey(1)) as harness:
+        feed_columns(harness, rows, RowKey(1))
+        harness.snapshot()
+        assert [row[2] for row in harness.output_values()] == [2**63 - 1, -(2**63), -(2**63) + 5]
+
+
+# ---- windows ----
+
+
+class RowWindows(WindowAggregateOperator):
+    """Aggregates row by row."""
+
+    def _column_windows(self, code: Any) -> None:
+        return None
+
+
+def window_aggregate(
+    made: type[WindowAggregateOperator], window: WindowSpec, keys: tuple[int, ...], **settings: Any
+) -> WindowAggregateOperator:
+    return made(
+        key_fields=keys,
+        aggregates=CALLS,
+        input_types=TYPES,
+        window=window,
+        time_field=TIME,
+        properties=("time", "start", "end"),
+        **settings,
+    )
+
+
+def watermarks(random: Random, rows: list[Any], lateness: int) -> dict[int, int]:
+    """A watermark for each number of rows seen."""
+    marks, reached = {}, -1
+    for at, row in enumerate(rows, 1):
+        reached = max(reached, row[-1] - lateness)
+        marks[at] = reached
+    return marks
+
+
+@pytest.mark.parametrize("lateness", [10, 1], ids=["in time", "some late"])
+@pytest.mark.parametrize("keys", KEYS)
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_of_columns_are_those_of_rows(seed: int, name: str, keys: str, lateness: int) -> None:
+    random, fields = Random(seed), KEYS[keys]
+    rows, cuts = random_rows(random, 120), random.random()
+    marks = watermarks(random, rows, lateness)
+    found = [
+        played(
+            Random(cuts),
+            lambda made=made: window_aggregate(made, WINDOWS[name], fields),
+            RowKey(*fields),
+            rows,
+            as_columns=made is WindowAggregateOperator,
+            marks=marks,
+        )
+        for made in (RowWindows, WindowAggregateOperator)
+    ]
+    assert materialized(found[0][0]) == materialized(found[1][0])
+    assert found[0][1] == found[1][1]
+    assert [row[-1] for row in found[1][0]] == sorted(row[-1] for row in found[1][0])  # windows come in their order
+
+
+@pytest.mark.parametrize("keys", KEYS)
+@pytest.mark.parametrize("name", WINDOWS)
+def test_two_phases_give_what_one_gives(seed: int, name: str, keys: str) -> None:
+    random, fields, window = Random(seed), KEYS[keys], WINDOWS[name]
+    rows = random_rows(random, 120)
+    marks = watermarks(random, rows, 10)
+    local = LocalWindowAggregateOperator(
+        key_fields=fields, aggregates=CALLS, input_types=TYPES, window=window, time_field=TIME
+    )
+    partial_key = RowKey(*range(len(fields)))
+    both = window_aggregate(WindowAggregateOperator, window, fields, is_partial=True)
+    seen = 0
+    with OperatorHarness(local) as first, KeyedHarness(both, key=partial_key) as second:
+        for block in in_blocks(random, rows):
+            if random.random() < 0.5:
+                feed_columns(first, block)
+            else:
+                first.process_elements([(row, None) for row in block])
+            seen += len(block)
+            first.process_watermark(marks[seen])
+            if random.random() < 0.3:
+                first.snapshot()
+                second.snapshot()
+            second.process_elements([(row, None) for row in first.output_values()])
+            first.clear_output()
+            second.process_watermark(marks[seen])
+        first.end_input()
+        second.process_elements([(row, None) for row in first.output_values()])
+        second.end_input()
+        assert second.late_records_dropped() == 0
+        found = second.output_values()
+    expected, _ = played(
+        Random(seed),
+        lambda: window_aggregate(RowWindows, window, fields),
+        RowKey(*fields),
+        rows,
+        as_columns=False,
+        marks=marks,
+    )
+    assert materialized(found) == materialized(expected)
+
+
+def test_a_local_phase_lets_nothing_wait_that_is_over() -> None:
+    local = LocalWindowAggregateOperator(
+        key_fields=(1,), aggregates=CALLS[:1], input_types=TYPES, window=WINDOWS["hop"], time_field=TIME
+    )
+    with OperatorHarness(local) as harness:
+        rows = [(0, None, 7, None, None, None, None, time) for time in (1, 2, 9)]
+        feed_columns(harness, rows)
+        assert harness.output_values() == []
+        harness.process_watermark(3)
+        assert harness.output_values() == [(0, 7, 0, 2)]  # key, slice, count
+        feed_columns(harness, rows[:1])
+        assert harness.output_values()[1:] == [(0, 7, 0, 1)]  # late already: it is not to become later
+        harness.snapshot()
+        assert harness.output_values()[2:] == [(0, 7, 2, 1)]
+
+
+def test_windows_far_apart_cost_nothing_between() -> None:
+    made = window_aggregate(WindowAggregateOperator, WindowSpec(WindowKind.HOP, 12, 4), (1,))
+    with KeyedHarness(made, key=RowKey(1)) as harness:
+        rows = [(0, None, 7, None, None, None, None, time) for time in (1, 10**15)]
+        feed_columns(harness, rows, RowKey(1))
+        harness.end_input()
+        assert [row[-1] for row in harness.output_values()] == [4, 8, 12, *[10**15 + step for step in (4, 8, 12)]]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"calls": (call("SUM", 3, types=TYPES, is_distinct=True),)},
+        {"calls": (call("MAX", 0, types=TYPES),)},
+        {"keys": (4,)},
+        {"window": WindowSpec(WindowKind.HOP, 7, 3)},
+        {"window": WindowSpec(WindowKind.SESSION, 7)},
+        {"window": WindowSpec(WindowKind.TUMBLE, 7, zone="Europe/Berlin")},
+    ],
+    ids=["distinct", "text", "float key", "uneven", "session", "zone"],
+)
+def test_what_columns_cannot_do_is_left_to_rows(changed: dict[str, Any]) -> None:
+    given = {"keys": (0,), "calls": CALLS, "window": WINDOWS["hop"], **changed}
+    assert not can_be_local(given["keys"], given["calls"], TYPES, given["window"])
+
+
+# ---- joins ----
+
+
+def join_operator(condition: str, *, as_columns: bool, null_safe: bool = False) -> RegularJoinOperator:
+    tests = {
+        "none": None,
+        "kernel": scalar_call("<", [FieldRef(2, INT), FieldRef(9, INT)]),
+        "rows": scalar_call("=", [scalar_call("UPPER", [FieldRef(at, STRING)]) for at in (0, 7)]),
+    }
+    side = JoinSide(TYPES, (1,), is_insert_only=as_columns)
+    return RegularJoinOperator(
+        join=JoinKind.INNER, left=side, right=side, condition=tests[condition], filter_nulls=(not null_safe,)
+    )
+
+
+def joined(random: Random, make: Any, steps: list[tuple[int, list[Any]]], *, as_columns: bool) -> Counter[Any]:
+    results: list[Any] = []
+    snapshot: HarnessSnapshot | None = None
+    for batch in in_blocks(random, steps):
+        harness = KeyedTwoInputHarness(make(), key1=RowKey(1), key2=RowKey(1))
+        if snapshot is not None:
+            harness.restore(snapshot)
+        with harness:
+            for side, block in batch:
+                if as_columns and random.random() < 0.8:
+                    feed_columns(harness, block, RowKey(1), index=side)
+                else:
+                    feed = harness.process_elements2 if side else harness.process_elements1
+                    feed([(row, None) for row in block])
+            snapshot = harness.snapshot()
+            results += harness.output_values()
+    return materialized(results)
+
+
+@pytest.mark.parametrize("null_safe", [False, True], ids=["=", "is not distinct from"])
+@pytest.mark.parametrize("condition", ["none", "kernel", "rows"])
+def test_a_join_of_columns_has_the_pairs_of_rows(seed: int, condition: str, null_safe: bool) -> None:
+    random = Random(seed)
+    rows = random_rows(random, 260)  # so many of few keys that they do not fit into one value
+    steps = [(random.randrange(2), block) for block in in_blocks(random, rows)]
+    cuts = random.random()
+    found = [
+        joined(
+            Random(cuts),
+            lambda is_columns=is_columns: join_operator(condition, as_columns=is_columns, null_safe=null_safe),
+            steps,
+            as_columns=is_columns,
+        )
+        for is_columns in (False, True)
+    ]
+    assert found[0] == found[1]
+    assert found[0]
+
+
+# ---- without state ----
+
+
+def test_watermarks_of_columns_are_those_of_rows() -> None:
+    rows = random_rows(Random(5), 30)
+    made = [[], []]
+    for is_columns in (False, True):
+        mark = scalar_call("-", [FieldRef(3, BIGINT), FieldRef(3, BIGINT)])
+        assigner = WatermarkAssignerOperator(rowtime=TIME, watermark=mark)
+        with OperatorHarness(assigner) as harness:
+            for block in (rows[:20], rows[20:]):
+                feed_columns(harness, block) if is_columns else harness.process_elements([(row, None) for row in block])
+                harness.snapshot()
+            made[is_columns] = list(map(repr, harness.output_with_watermarks()))
+    assert made[0] == made[1]
+    assert any("Watermark" in each for each in made[0])
+
+
+@pytest.mark.parametrize("function", ["CHAR_LENGTH", "UPPER"], ids=["kernel", "rows"])
+def test_calc_keeps_kinds_and_fields(function: str) -> None:
+    condition = scalar_call(">", [FieldRef(1, INT), FieldRef(2, INT)])
+    made = CalcOperator(
+        condition=condition, projections=(FieldRef(3, BIGINT), scalar_call(function, [FieldRef(0, STRING)]))
+    )
+    rows = [(at % 4, *row[1:]) for at, row in enumerate(random_rows(Random(9), 60))]
+    with OperatorHarness(made) as by_rows, OperatorHarness(made) as by_columns:
+        by_rows.process_elements([(row, None) for row in rows])
+        feed_columns(by_columns, rows)
+        assert by_rows.output_values() == by_columns.output_values() != []
+
+
+def test_updates_before_are_dropped_from_columns() -> None:
+    rows = [(at % 4, *row[1:]) for at, row in enumerate(random_rows(Random(9), 12))]
+    with OperatorHarness(DropUpdateBeforeOperator()) as harness:
+        feed_columns(harness, rows)
+        assert harness.output_values() == [row for row in rows if row[0] != 1]
