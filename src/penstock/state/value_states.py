@@ -28,11 +28,16 @@ class SingleObjectState:
         self._backend = backend
         self.name = name
         self._dumps, self._loads = serializer.dumps, serializer.loads
+        self._dumps_unchecked = serializer.dumps_unchecked or serializer.dumps
         self._objects: dict[Hashable, Any] = {}
         self._changed: set[Hashable] = set()
         self._loaded_alone = 0
         self._is_prepared = False
         self._own = backend.own
+
+    def trust(self) -> None:
+        """Leave out the check of types from now on: values are an operator's own, who knows what they are."""
+        self._dumps = self._dumps_unchecked
 
     def clear(self) -> None:
         """Remove the object of the current key."""

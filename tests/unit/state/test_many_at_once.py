@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.common import Types
+from penstock.common.composite_types import FrozenListTypeInfo
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.errors import KeyEncodingError
 from penstock.keys.codec import encode_key, encode_keys
@@ -106,3 +107,44 @@ def test_an_entry_of_a_map_that_is_put_again_is_cached_once() -> None:
     for number in range(100):
         state.put(number % 2, number)
     assert backend.cached == 3  # the map and its two entries
+
+
+@pytest.mark.parametrize("cache_limit", [0, 3, 100_000])
+@pytest.mark.parametrize("keys", [[1, 2, 3], ["a", "b", ""], [("a", 1), ("b", None), ("a", 2)]], ids=str)
+def test_values_of_many_keys_are_those_of_each(keys: list[Any], cache_limit: int) -> None:
+    store = MemoryStore()
+    backend = KeyedStateBackend(128, cache_limit)
+    declared = ValueStateDescriptor("pairs", Types.TUPLE([Types.LONG(), Types.STRING()]))
+    state = backend.get_value_state(declared)
+    backend.bind(store, 1)
+    backend.set_key(keys[0])
+    state.update((7, "before"))
+    addresses = backend.addresses_of(keys)
+    assert state.held_of_all(addresses) == [(7, "before"), None, None]
+    state.hold_of_all(addresses, [(at, str(at)) for at in range(len(keys))])
+    backend.flush()
+    one_by_one = []
+    for key in keys:
+        backend.set_key(key)
+        one_by_one.append(state.value())
+    assert one_by_one == [(0, "0"), (1, "1"), (2, "2")]
+
+
+def test_values_that_are_trusted_have_the_same_bytes() -> None:
+    rows = []
+    for is_trusted in (False, True):
+        store = MemoryStore()
+        backend = KeyedStateBackend(128)
+        rows_type = FrozenListTypeInfo(Types.TUPLE([Types.LONG(), Types.STRING(), Types.BOOLEAN()]))
+        state = backend.get_value_state(ValueStateDescriptor("rows", Types.TUPLE([rows_type, Types.BOOLEAN()])))
+        if is_trusted:
+            state.trust()
+        backend.bind(store, 1)
+        for key, value in enumerate([((), False), (((1, "a", None), (None, None, True)), True)]):
+            backend.set_key(key)
+            state.hold(value)
+        backend.flush()
+        backend.set_key(1)
+        assert state.value() == (((1, "a", None), (None, None, True)), True)
+        rows.append(list(store.scan(b"")))
+    assert rows[0] == rows[1]

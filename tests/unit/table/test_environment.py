@@ -227,6 +227,20 @@ def test_explain_shows_plans_modes_and_graph(tables: StreamTableEnvironment) -> 
         tables.stream_environment.execute()
 
 
+def test_windows_are_aggregated_before_the_exchange_unless_told_otherwise(tables: StreamTableEnvironment) -> None:
+    tables.execute_sql(
+        "CREATE TABLE t (k INT, name STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen')"
+    )
+    query = (
+        "SELECT k, {} FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' SECOND)) "
+        "GROUP BY k, window_start, window_end"
+    )
+    assert "LocalWindowAggregate(" in tables.explain_sql(query.format("COUNT(*)"))
+    assert "LocalWindowAggregate(" not in tables.explain_sql(query.format("COUNT(DISTINCT name)"))
+    tables.execute_sql("SET 'table.optimizer.agg-phase-strategy' = 'ONE_PHASE'")
+    assert "LocalWindowAggregate(" not in tables.explain_sql(query.format("COUNT(*)"))
+
+
 def test_pandas_both_ways(tables: StreamTableEnvironment) -> None:
     pandas = pytest.importorskip("pandas")
     table = tables.from_pandas(pandas.DataFrame({"a": [1, 2, 1], "b": ["x", None, "z"]}))

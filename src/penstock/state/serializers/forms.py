@@ -113,13 +113,19 @@ def _list_form(expected: str, element: Form) -> Form:
 def _frozen(form: Form, element: Form) -> Form:
     """The same with tuples for lists, also as plain data, which may then be the key of a map."""
     to_list, from_plain, convert = form.to_plain, form.from_plain or _same, _converted_all(element, "an element")
+    is_as_read = element.from_plain is None
 
     def to_plain(value: Any) -> Any:
         if type(value) is tuple:
             return tuple(convert(value)) if value else value
         return None if value is None else tuple(to_list(value))
 
-    return Form(to_plain, lambda plain: None if plain is None else tuple(from_plain(plain)))
+    def back(plain: Any) -> Any:
+        if plain is None or (is_as_read and type(plain) is tuple):
+            return plain
+        return tuple(from_plain(plain))
+
+    return Form(to_plain, back)
 
 
 def _as_list(expected: str, value: Any) -> list[Any]:

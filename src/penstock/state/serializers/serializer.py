@@ -8,7 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from penstock.common.typeinfo import TypeInformation, Types
+from penstock.common.composite_types import FrozenListTypeInfo
+from penstock.common.typeinfo import TupleTypeInfo, TypeInformation, Types
 from penstock.errors import StateError
 from penstock.state.serializers.basic_forms import MisfitError
 from penstock.state.serializers.descriptions import described
@@ -25,6 +26,19 @@ _FLOATS = frozenset({"FLOAT", "DOUBLE"})
 _REFUSALS = (struct.error, TypeError, OverflowError, AttributeError, ValueError)
 
 
+# Types whose values are plain data as they are.
+_PLAIN = frozenset({"BOOLEAN", "LONG", "STRING", "BYTES"})
+
+
+def _is_plain(type_info: TypeInformation) -> bool:
+    """Whether values of a type, if they are of that type, are plain data as they are."""
+    if isinstance(type_info, TupleTypeInfo):
+        return all(map(_is_plain, type_info.get_field_types()))
+    if isinstance(type_info, FrozenListTypeInfo):
+        return _is_plain(type_info.element_type)
+    return bool(schema_of(type_info)["type"] in _PLAIN)
+
+
 class StateSerializer(ABC):
     """Bytes of the values of one state, whose type `schema` tells.
 
@@ -34,6 +48,8 @@ class StateSerializer(ABC):
 
     dumps: Callable[[Any], bytes]
     loads: Callable[[bytes], Any]
+    dumps_unchecked: Callable[[Any], bytes] | None = None
+    """The same as `dumps` for values that are known to be of the type, where leaving the check out saves something."""
 
     def __init__(self, type_info: TypeInformation, schema: Schema, state_name: str) -> None:
         self.type_info = type_info
@@ -70,6 +86,8 @@ class TypedSerializer(StateSerializer):
         self._older: dict[bytes, Callable[[bytes], Any]] = {}
         self.dumps = self._make_dumps()
         self.loads = self._make_loads()
+        if self.schema["type"] == "TUPLE" and _is_plain(type_info):
+            self.dumps_unchecked = self._encoding.pack
 
     def learn(self, written: Schema) -> None:
         """Read bytes of another schema from now on; raises StateError where that cannot be."""

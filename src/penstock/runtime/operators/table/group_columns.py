@@ -40,6 +40,7 @@ class GroupColumns:
         self._calls = calls
         self._backend = backend
         self._state = state
+        state.trust()
         self._with_update_before = with_update_before
 
     def changes(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:

@@ -55,6 +55,7 @@ class ColumnJoin:
         self._keys = [KeyColumns([side[at] for at in chosen]) for side, chosen in zip(types, keys, strict=True)]
         rows = [FrozenListTypeInfo(row_state_type(side)) for side in types]
         self._state = operator.value_state("_rows", Types.TUPLE([*rows, Types.BOOLEAN(), Types.BOOLEAN()]))
+        self._state.trust()
         names = ("_more_left_rows", "_more_right_rows")
         self._more = [operator.list_state(name, row_state_type(side)) for name, side in zip(names, types, strict=True)]
         self._waiting: tuple[list[_Fields], list[_Fields]] = ([], [])

@@ -49,6 +49,7 @@ class ColumnWindows:
         self._keys = KeyColumns([operator.input_types[at] for at in operator.key_fields])
         self._late = operator.context.metrics.counter(LATE_RECORDS)
         self._state = operator.value_state(WINDOW_ACCUMULATORS, code.state_type())
+        self._state.trust()
         self._merge = defined(merging_lines(code), "merge", code.scope)
         self._rows: list[SlicedRows] = []
         self._count = 0
