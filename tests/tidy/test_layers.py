@@ -58,7 +58,9 @@ LAYERS: dict[str, set[str]] = {
     # Drives the engine that needs no Spark, and plugs crashes into it.
     "testing": CORE | VERSIONS | {"asynchronous", "datastream", "engine.in_process", "job"},
     "server": CORE | VERSIONS | {"datastream", "engine", "job", "table"},
-    "cli": CORE | VERSIONS | {"datastream", "engine", "job", "kafka_broker", "scratch", "server", "table", "user_cache"},
+    "cli": CORE
+    | VERSIONS
+    | {"datastream", "engine", "job", "kafka_broker", "scratch", "server", "table", "user_cache"},
     "__main__": {"cli"},
 }
 

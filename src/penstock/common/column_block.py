@@ -19,6 +19,7 @@ from penstock.common.types import Row
 __all__ = [
     "FORMS",
     "ColumnBlock",
+    "ColumnMap",
     "ColumnSelector",
     "Form",
     "can_stay_columns",
@@ -103,6 +104,14 @@ class ColumnSelector(ABC):
     @abstractmethod
     def key_fields(self) -> str | int | tuple[str | int, ...] | None:
         """The field it returns, or the fields it returns a tuple of; None where one of them is more than a field."""
+
+
+class ColumnMap(ABC):
+    """A function of a record that can do the same to a block of columns."""
+
+    @abstractmethod
+    def map_columns(self, block: ColumnBlock) -> ColumnBlock | None:
+        """What the records of a block become, as columns; None where only the objects can tell."""
 
 
 def objects_of(batch: pa.RecordBatch, form: Form) -> list[Any]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.common.column_block import ColumnBlock, ColumnMap
+from penstock.table.external_columns import internal_columns
 from penstock.vocabulary.sql.external_values import external_row, internal_row
 from penstock.vocabulary.sql.logical_types import LogicalType
 
 __all__ = ["ToElement", "ToRow"]
 
 
-class ToRow:
+class ToRow(ColumnMap):
     """Makes `(kind, *fields)` of a Row, tuple or dict; `only_inserts`: whatever the kind of the Row."""
 
     def __init__(self, row_type: LogicalType, only_inserts: bool = False) -> None:
@@ -34,6 +36,10 @@ class ToRow:
             self._convert = internal_row(self.row_type)
         row: tuple[Any, ...] = self._convert(element)
         return (0, *row[1:]) if self.only_inserts else row
+
+    def map_columns(self, block: ColumnBlock) -> ColumnBlock | None:
+        """Convert a block: elements that are columns are insertions."""
+        return internal_columns(block, self.row_type)
 
 
 class ToElement:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import compress, repeat
 from typing import Any
 
+from penstock.common.column_block import ColumnMap
 from penstock.common.own_copies import ATOMS, cannot_change
 from penstock.common.sealed_functions import is_sealed
 from penstock.runtime.callables import Collector, checked_results, method_or_callable, with_collector
+from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
 
@@ -55,6 +57,14 @@ class MapOperator(_FunctionOperator):
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Map a block."""
         self._map_each(self._call, values, timestamps, keys, keeps_nothing=self._keeps_nothing)
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Map columns, if the function can."""
+        made = self.function.map_columns(block) if isinstance(self.function, ColumnMap) else None
+        if made is None:
+            super().process_columns(block, timestamps, keys)
+        else:
+            self.output.emit(made, timestamps)
 
     def _map_each(
         self,
