@@ -1,5 +1,5 @@
 """Dynamic patterns: rules for fraud are JSON in a stream of their own, and one is switched on while the job runs.
-Mirrors Flink's proposal FLIP-200, "Support Multiple Rule and Dynamic Rule Changing", which its library does not have."""
+Mirrors Flink's proposal FLIP-200, "Support Multiple Rule and Dynamic Rule Changing", which it does not have yet."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.common.column_block import ColumnBlock
-from penstock.table.external_values import per_second
+from penstock.vocabulary.sql.external_values import per_second
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.row_kinds import INSERT, KIND_COLUMN
 from penstock.vocabulary.sql.scalar import arrow_type

@@ -64,7 +64,7 @@ class PlannedTable:
 
     def by_key(self, key: tuple[int, ...]) -> PlannedTable:
         """The same query, whose updates have no row before them; `key` is what they are known by."""
-        inferred = infer_changelog(optimized(self.plan), (Updates.AFTER,))
+        inferred = infer_changelog(final_plan(self.plan, self.context.settings), (Updates.AFTER,))
         if not inferred.modes[inferred.root].is_append and frozenset(key) not in upsert_keys(inferred.root):
             found = [", ".join(self.row_type.names[at] for at in sorted(each)) for each in upsert_keys(inferred.root)]
             raise SqlValidationError(

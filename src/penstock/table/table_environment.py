@@ -461,14 +461,6 @@ class TableEnvironment(FunctionRegistry):
         here, entries = self._catalogs.database_name(()), self._catalogs.temporary.items()
         return sorted(name[2] for name, each in entries if name[:2] == here and isinstance(each, CatalogView))
 
-    def list_modules(self) -> list[str]:
-        """The modules that functions come from: the core."""
-        return [row[0] for row in self.execute_sql("SHOW MODULES").collect()]
-
-    def list_full_modules(self) -> list[str]:
-        """The same: no module is loaded and not used."""
-        return self.list_modules()
-
     def list_functions(self) -> list[str]:
         """The names of all functions."""
         return [row[0] for row in self.execute_sql("SHOW FUNCTIONS").collect()]

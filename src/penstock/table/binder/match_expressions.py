@@ -101,7 +101,7 @@ class _RowReader(ExpressionBinder):
 
     def aggregates(self, node: exp.Expr) -> bool:
         """Whether a node is a call of an aggregate function."""
-        return is_aggregate(node)
+        return is_aggregate(node, self.session)
 
     def field(self, variable: str, index: int) -> TypedExpression:
         """What a column of a variable means."""

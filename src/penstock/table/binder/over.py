@@ -26,7 +26,7 @@ __all__ = ["add_over", "find_windows"]
 ROW_FUNCTIONS = frozenset(["ROW_NUMBER"])
 
 
-def find_windows(select: exp.Select) -> list[exp.Window]:
+def find_windows(select: exp.Expr) -> list[exp.Window]:
     """The OVER expressions of a SELECT list and its ORDER BY, those of subqueries apart."""
     found: list[exp.Window] = []
 

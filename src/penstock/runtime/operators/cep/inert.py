@@ -132,7 +132,7 @@ class InertEventFilter(StreamOperator):
         for place, mask in enumerate(masks):
             assert mask is not None
             answers = answers | (mask.view(np.uint8) << np.uint8(place))
-        return self._goes_on[answers]  # type: ignore[no-any-return]
+        return self._goes_on[answers]
 
 
 def _answers(test: Callable[[Any], Any], values: list[Any]) -> Mask | None:

@@ -197,9 +197,8 @@ class KeyRuns:
         run = kept.run
         kept.buffer.write(run.next_event, run.next_link)
         completed = run.completed.items
-        if run.is_idle:
-            partials = []
-        else:
+        partials: list[Any] = []
+        if not run.is_idle:
             partials = run.partials.items if self._is_ordered else _in_place(run.partials, kept.partials)
         _write(self._partials, kept.partials, partials)
         _write(self._completed, kept.completed, completed)
