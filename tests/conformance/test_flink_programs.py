@@ -69,6 +69,24 @@ def test_other_rows_fail(changes: dict[str, Any], problem: str) -> None:
     assert problem in str(played(program(**changes), "in-process", False, 1))
 
 
+def test_a_table_that_is_looked_up_holds_later_rows_after_the_restore() -> None:
+    made = program(expected_before_text=["+I[a, 1]"], expected_after_text=["+I[a, 2]"])
+    source, sink = made["setup"]
+    source["ddl"] = source["ddl"].replace("k STRING", "k STRING, p AS PROCTIME()")
+    source["rows_before"], source["rows_after"] = [row("+I", "a")], [row("+I", "a")]
+    names = {
+        **source,
+        "name": "d",
+        "ddl": "CREATE TABLE d (\n  k STRING,\n  n BIGINT\n)\nWITH ('connector' = 'values')",
+        "rows_before": [row("+I", "a", 1)],
+        "rows_after": [row("+I", "a", 2)],
+    }
+    made["setup"] = [source, names, sink]
+    query = "INSERT INTO s SELECT t.k, d.n FROM t JOIN d FOR SYSTEM_TIME AS OF t.p ON t.k = d.k"
+    made["run"] = [{"kind": "sql", "sql": query}]
+    assert played(made, "in-process", False, 1) is None
+
+
 def test_what_is_outside_fails_with_its_reason() -> None:
     made = program()
     made["setup"].append({"kind": "function", "class": "x.MyFunction"})

@@ -6,11 +6,15 @@ import importlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pyarrow.dataset
 import pytest
 
-from penstock.table import StreamTableEnvironment
+from penstock.common import Row
+from penstock.table import AsyncLookupFunction, LookupFunction, StreamTableEnvironment
+from penstock.table.connectors import values
 from tests.spark.conftest import NewEnvironment
 
 
@@ -85,3 +89,43 @@ def test_spark_reads_and_writes_tables(new_environment: NewEnvironment, tmp_path
     tables.execute_sql("INSERT INTO o SELECT UPPER(name), id * 2 FROM i WHERE id > 2").wait()
     written = pyarrow.dataset.dataset(tmp_path / "out", format="parquet").to_table().to_pylist()
     assert sorted(written, key=str) == [{"name": "N3", "id": 6}, {"name": "N4", "id": 8}]
+
+
+class Names(LookupFunction, AsyncLookupFunction):
+    """Finds the name of a number in two ways."""
+
+    def lookup(self, key_row: Row) -> list[Any]:
+        return [(key_row["id"], f"n{key_row['id']}")] if key_row["id"] % 2 else []
+
+    async def async_lookup(self, key_row: Row) -> list[Any]:
+        return self.lookup(key_row)
+
+
+@pytest.mark.parametrize("is_async", ["true", "false"])
+def test_joins_in_time(new_environment: NewEnvironment, seed: int, is_async: str) -> None:
+    random = Random(seed)
+    orders = [Row(n, random.choice(["euro", "yen"]), n * 3 + random.randint(0, 4)) for n in range(200)]
+    rates = [Row(random.choice(["euro", "yen"]), n, n * 5 + random.randint(0, 4)) for n in range(100)]
+    tables = StreamTableEnvironment.create(new_environment(2))
+    time = "at BIGINT, ts AS TO_TIMESTAMP_LTZ(at, 3), WATERMARK FOR ts AS ts - INTERVAL '0.005' SECOND"
+    values.clear()
+    for name, columns, rows in (
+        ("orders", f"id INT, currency STRING, now AS PROCTIME(), {time}", orders),
+        ("rates", f"currency STRING, rate INT, {time}, PRIMARY KEY (currency) NOT ENFORCED", rates),
+    ):
+        options = f"'data-id' = '{values.register(rows)}', 'rows-per-batch' = '60'"
+        tables.execute_sql(f"CREATE TABLE {name} ({columns}) WITH ('connector' = 'values', {options})")
+    path = f"{Names.__module__}.{Names.__qualname__}"
+    tables.execute_sql(
+        f"CREATE TABLE names (id INT, name STRING) WITH ('connector' = 'python-lookup', 'class' = '{path}')"
+    )
+    found = tables.execute_sql(f"""SELECT /*+ LOOKUP('table'='n', 'async'='{is_async}') */ o.id, r.rate, n.name
+        FROM orders AS o LEFT JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON o.currency = r.currency
+        LEFT JOIN names FOR SYSTEM_TIME AS OF o.now AS n ON o.id = n.id""").collect()
+    expected = []
+    for number, currency, at in orders:
+        newest = max(
+            (row for row in rates if row[0] == currency and row[2] <= at), key=lambda row: row[2], default=None
+        )
+        expected.append((number, None if newest is None else newest[1], f"n{number}" if number % 2 else None))
+    assert sorted(map(tuple, found)) == expected

@@ -6,6 +6,7 @@ from penstock.table.data_view import DataView, ListView, MapView
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import ExplainDetail
 from penstock.table.expression import Expression
+from penstock.table.lookup_functions import AsyncLookupFunction, LookupFunction
 from penstock.table.module import Module, ModuleEntry
 from penstock.table.resolved_schema import ResolvedSchema
 from penstock.table.sql_dialect import SqlDialect
@@ -39,6 +40,7 @@ from penstock.table.udf import (
 __all__ = [
     "AggregateFunction",
     "AggregatedTable",
+    "AsyncLookupFunction",
     "AsyncScalarFunction",
     "ChangelogMode",
     "DataTypes",
@@ -52,6 +54,7 @@ __all__ = [
     "GroupWindowedTable",
     "GroupedTable",
     "ListView",
+    "LookupFunction",
     "MapView",
     "Module",
     "ModuleEntry",

@@ -144,9 +144,13 @@ class Player:
 
     def _source_options(self, step: dict[str, Any], phase: Phase) -> dict[str, str]:
         rows = [row(each) for each in step["rows_before"] or []]
+        looked_up = rows
         if not phase.is_first:
-            rows += [row(each) for each in step["rows_after"] or []]
+            # A stream goes on after the rows it has read; a table that is looked up holds the later rows instead.
+            looked_up = [row(each) for each in step["rows_after"] or []]
+            rows = rows + looked_up
         options = {"data-id": values.register(rows), "terminating": str(phase.is_bounded).lower()}
+        options["lookup-data-id"] = values.register(looked_up)
         if self.rows_per_batch:
             options["rows-per-batch"] = str(self.rows_per_batch)
         if step["watermarks"]:

@@ -13,7 +13,7 @@ from penstock.table.connectors.registry import connectors
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "sql.md").read_text()
 PROGRAM = re.compile(r"^```python run\n(.*?)^```\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
-COUNTS = {"sql.md": 4, "sql_match.md": 2, "sql_reference.md": 1, "table_api.md": 3}
+COUNTS = {"sql.md": 6, "sql_match.md": 2, "sql_reference.md": 1, "table_api.md": 3}
 REFERENCE = (DOCS / "sql_reference.md").read_text()
 PROGRAMS = [(page, *found) for page in COUNTS for found in PROGRAM.findall((DOCS / page).read_text())]
 

@@ -64,7 +64,7 @@ class AsyncWaitOperator(StreamOperator):
             finished = self._runner.start(calls)
         except CallFault as fault:
             self._fail(fault)
-        self._emit(finished)
+        self.emit_finished(finished)
 
     def on_watermark(self, watermark: int) -> None:
         """Results of records before the watermark leave before it."""
@@ -99,12 +99,13 @@ class AsyncWaitOperator(StreamOperator):
             finished = self._runner.drain()
         except CallFault as fault:
             self._fail(fault)
-        self._emit(finished)
+        self.emit_finished(finished)
 
     def _fail(self, fault: CallFault) -> NoReturn:
         raise self.failure(fault.error, fault.during, fault.value) from None
 
-    def _emit(self, calls: list[Call]) -> None:
+    def emit_finished(self, calls: list[Call]) -> None:
+        """Emit the results of calls that are over."""
         values: list[Any] = []
         timestamps: list[int | None] = []
         for call in calls:

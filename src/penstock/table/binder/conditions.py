@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from penstock.table.algebra.nodes import Join, JoinKind, PlanNode, Project
 from penstock.vocabulary.sql import scalar
@@ -77,8 +78,13 @@ class _Side:
         return Project(self.node, (*self.node.fields, *self.extra), names)
 
 
-def join_of(left: PlanNode, right: PlanNode, kind: JoinKind, condition: TypedExpression | None) -> PlanNode:
-    """A join by a condition over the fields of both; what is joined by is computed below it where it is no field."""
+def join_of(
+    left: PlanNode, right: PlanNode, kind: JoinKind, condition: TypedExpression | None, like: Join | None = None
+) -> PlanNode:
+    """A join by a condition over the fields of both; what is joined by is computed below it where it is no field.
+
+    With `like` it is that join, with these inputs and this condition. Fields of the inputs keep their numbers.
+    """
     width = len(left.types)
     sides = _Side(left), _Side(right)
     pairs: list[tuple[int, int, bool]] = []
@@ -92,14 +98,15 @@ def join_of(left: PlanNode, right: PlanNode, kind: JoinKind, condition: TypedExp
     new_left, new_right = sides[0].finished(), sides[1].finished()
     added = len(new_left.types) - width
     places = {index: index + (added if index >= width else 0) for index in range(width + len(right.types))}
-    joined = Join(
-        new_left,
-        new_right,
-        kind,
-        tuple([each[0] for each in pairs]),
-        tuple([each[1] for each in pairs]),
-        tuple([each[2] for each in pairs]),
-        conjunction([moved(each, places) for each in rest]),
+    joined = replace(
+        Join(left, right, kind) if like is None else like,
+        left=new_left,
+        right=new_right,
+        kind=kind,
+        left_keys=tuple([each[0] for each in pairs]),
+        right_keys=tuple([each[1] for each in pairs]),
+        null_safe=tuple([each[2] for each in pairs]),
+        condition=conjunction([moved(each, places) for each in rest]),
     )
     return _without_extra(joined, width, len(right.types))
 

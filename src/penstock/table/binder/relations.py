@@ -8,16 +8,19 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.errors import PenstockError
-from penstock.table.algebra.nodes import Correlate, Filter, JoinKind, PlanNode
+from penstock.table.algebra.lookup_options import NO_OPTIONS
+from penstock.table.algebra.nodes import Correlate, Filter, Join, JoinKind, PlanNode
 from penstock.table.binder.changelog_functions import CHANGELOG_FUNCTIONS, bind_changelog_function
 from penstock.table.binder.conditions import join_of
 from penstock.table.binder.function_calls import function_name
+from penstock.table.binder.lookup_hints import LookupHints
 from penstock.table.binder.match_recognize import bind_match
 from penstock.table.binder.queries import QueryBinder, renamed
 from penstock.table.binder.scopes import Relation, Scope
 from penstock.table.binder.state_hints import StateHints
 from penstock.table.binder.subqueries import SubqueryBinder
 from penstock.table.binder.tables import resolve_table, scan_of
+from penstock.table.binder.temporal_joins import TimeOfJoin, time_join
 from penstock.table.binder.user_functions import user_arguments, user_function
 from penstock.table.binder.window_functions import WINDOW_FUNCTIONS, bind_window_function
 from penstock.table.catalog.entries import CatalogTable, CatalogView
@@ -41,10 +44,13 @@ KINDS = {
 class RelationBinder:
     """Binds what stands in FROM."""
 
-    def __init__(self, queries: QueryBinder, hints: StateHints | None = None) -> None:
+    def __init__(
+        self, queries: QueryBinder, hints: StateHints | None = None, lookups: LookupHints | None = None
+    ) -> None:
         self.queries = queries
         self.session = queries.session
         self.hints = hints
+        self.lookups = lookups
 
     def from_clause(self, source: exp.Expr, joins: Sequence[exp.Expr]) -> tuple[PlanNode, Scope]:
         """The plan and the scope of FROM with its joins."""
@@ -116,9 +122,7 @@ class RelationBinder:
     def _refuse_second_half(self, item: exp.Table) -> None:
         if item.args.get("version") is not None:
             raise self.session.problems.at(
-                item,
-                "FOR SYSTEM_TIME AS OF (temporal and lookup joins) is not supported yet; a regular join gives the "
-                "present row instead of the one of that time",
+                item, "FOR SYSTEM_TIME AS OF is for the right side of a join: JOIN t FOR SYSTEM_TIME AS OF left.time"
             )
         if item.args.get("sample") is not None:
             raise self.session.problems.at(item, "TABLESAMPLE is not supported, as in Flink's streaming mode")
@@ -161,19 +165,32 @@ class RelationBinder:
         if _is_lateral(item):
             plan, scope = self._correlated(plan, scope, item, kind)
             return self._checked_on(plan, scope, join, kind)
-        right, right_scope = self._item(item, scope)
+        given = self._time_of_join(item, scope)
+        right, right_scope = self._item(item if given is None else _without_version(item), scope)
         for inner in item.args.get("joins") or ():
             right, right_scope = self._join(right, right_scope, inner)
+        like = None if given is None else time_join(plan, right, kind, given, self.session.problems)
+        right = right if like is None else like.right
         both = _side_by_side(scope, right_scope)
         using = self._using(join, scope, right_scope)
         if using is not None:
-            return self._join_using(plan, right, kind, both, using, join)
+            return self._join_using(plan, right, kind, both, using, join, like)
         on = join.args.get("on")
         condition = None if on is None else self.queries.expressions(both).condition(on, "ON")
-        joined = join_of(plan, right, kind, condition)
+        joined = join_of(plan, right, kind, condition, like)
         if self.hints is not None:
             joined = self.hints.on_join(joined, scope, right_scope)
         return joined, retyped(both, joined)
+
+    def _time_of_join(self, item: exp.Expr, left: Scope) -> TimeOfJoin | None:
+        """What FOR SYSTEM_TIME AS OF says, if the right side of a join has it."""
+        version = item.args.get("version")
+        if version is None or not isinstance(item, exp.Table):
+            return None
+        alias = item.args.get("alias")
+        names = {alias.name} if alias is not None else {item.name, ".".join(part.name for part in item.parts)}
+        options = NO_OPTIONS if self.lookups is None else self.lookups.of(names)
+        return TimeOfJoin(version, self.queries.expressions(left).bind(version.expression), options)
 
     def _checked_on(self, plan: PlanNode, scope: Scope, join: exp.Expr, kind: JoinKind) -> tuple[PlanNode, Scope]:
         on = join.args.get("on")
@@ -191,7 +208,14 @@ class RelationBinder:
         return [each.name for each in columns] if columns else None
 
     def _join_using(
-        self, plan: PlanNode, right: PlanNode, kind: JoinKind, both: Scope, names: list[str], join: exp.Expr
+        self,
+        plan: PlanNode,
+        right: PlanNode,
+        kind: JoinKind,
+        both: Scope,
+        names: list[str],
+        join: exp.Expr,
+        like: Join | None,
     ) -> tuple[PlanNode, Scope]:
         left_count = len(both.relations) - 1
         left_scope = Scope(both.relations[:left_count], both.outer, both.merged)
@@ -202,7 +226,7 @@ class RelationBinder:
             parts.append(self.queries.expressions(both).call(join, "=", pair))
         from penstock.table.binder.conditions import conjunction
 
-        joined = join_of(plan, right, kind, conjunction(parts))
+        joined = join_of(plan, right, kind, conjunction(parts), like)
         scope = retyped(both, joined)
         return joined, self._merged(scope, names, kind, left_count)
 
@@ -295,6 +319,12 @@ class RelationBinder:
 
 def _is_lateral(item: exp.Expr) -> bool:
     return isinstance(item, (exp.Unnest, exp.Lateral))
+
+
+def _without_version(item: exp.Expr) -> exp.Expr:
+    bare = item.copy()
+    bare.set("version", None)
+    return bare
 
 
 def _side_by_side(left: Scope, right: Scope) -> Scope:

@@ -9,6 +9,7 @@ from sqlglot import exp
 from penstock.table.algebra.nodes import Filter, PlanNode, Project
 from penstock.table.binder.expressions import ExpressionBinder
 from penstock.table.binder.grouping import Grouping, find_aggregates
+from penstock.table.binder.lookup_hints import LookupHints
 from penstock.table.binder.over import add_over, find_windows
 from penstock.table.binder.problems import near_names
 from penstock.table.binder.queries import QueryBinder, distinct, one_row, sort_direction
@@ -46,9 +47,11 @@ class SelectBinder:
         self._refuse_unsupported()
         source = self.select.args.get("from_") or self.select.args.get("from")
         if source is not None:
-            relations = RelationBinder(self.queries, self.hints)
+            lookups = LookupHints(self.select.args.get("hint"), self.session.problems)
+            relations = RelationBinder(self.queries, self.hints, lookups)
             self.plan, self.scope = relations.from_clause(source, self.select.args.get("joins") or ())
             self.hints.check(self.scope)
+            lookups.check_used()
         if self.select.args.get("where") is not None:
             self._filter(self.select.args["where"].this, "WHERE")
         self._recognise_joins()

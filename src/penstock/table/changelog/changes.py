@@ -24,6 +24,7 @@ from penstock.table.algebra.nodes import (
     WindowTable,
 )
 from penstock.table.algebra.table_api_nodes import CountWindowAggregate, FinalRows, TableAggregate
+from penstock.table.algebra.temporal_nodes import LookupJoin, TemporalJoin
 from penstock.table.changelog.modes import ALL_CHANGES, INSERTS, Change, changes_of
 from penstock.table.sql.places import shown
 
@@ -90,6 +91,8 @@ class ChangeFinder:
 
     def _join(self, node: Join) -> frozenset[Change]:
         left, right = self.of(node.left), self.of(node.right)
+        if isinstance(node, (TemporalJoin, LookupJoin)):
+            return left  # what changes on the right later changes no result
         if not node.is_regular:
             self._need_append(node, left | right)
             return INSERTS

@@ -30,6 +30,7 @@ from penstock.table.algebra.nodes import (
     WatermarkAssigner,
     WindowTable,
 )
+from penstock.table.algebra.temporal_nodes import LookupJoin, TemporalJoin
 from penstock.table.changelog.changes import ChangeFinder
 from penstock.table.changelog.modes import Change, ChangelogMode, Updates
 from penstock.table.changelog.rank_strategies import rank_strategies
@@ -112,6 +113,8 @@ class _Inference:
             return self._with_inputs(node, [Updates.AFTER], wanted)
         if isinstance(node, Join) and node.is_regular:
             return self._with_inputs(node, self._join_inputs(node, wanted), wanted)
+        if isinstance(node, TemporalJoin):
+            return self._temporal_join(node, wanted)
         if isinstance(node, Rank) or (isinstance(node, Limit) and node.order):
             return self._rank(node, wanted)
         if isinstance(node, Filter) and wanted is Updates.AFTER and not is_by_key(node):
@@ -147,6 +150,15 @@ class _Inference:
         is_after = wanted is Updates.AFTER
         return [Updates.AFTER if is_after and is_kept else Updates.BOTH for is_kept in _keys_kept(node)]
 
+    def _temporal_join(self, node: TemporalJoin, wanted: Updates) -> PlanNode | None:
+        """Left changes pass; a version replaces the one before it, so that nobody has to take that back."""
+        _check_versions(node, self.changes)
+        for versions in (Updates.AFTER, Updates.BOTH):
+            made = self._with_inputs(node, [wanted, versions], wanted)
+            if made is not None:
+                return made
+        return None
+
     def _rank(self, node: Rank | Limit, wanted: Updates) -> PlanNode | None:
         for strategy in rank_strategies(node, self.changes):
             inside = {
@@ -180,7 +192,7 @@ class _Inference:
             return None
         if isinstance(node, Join) and node.is_regular:
             wanted = [by_key and is_kept for is_kept in _keys_kept(node)]
-        elif _passes_on(node):
+        elif _passes_on(node) and not isinstance(node, LookupJoin):  # which may need other fields to look up by
             wanted = [by_key] * len(node.inputs)
         else:
             wanted = [False] * len(node.inputs)
@@ -219,7 +231,8 @@ class _Inference:
 
 def _passes_on(node: PlanNode) -> bool:
     """Whether a node puts out the changes of its input as they come."""
-    kinds = (Filter, Project, WatermarkAssigner, Union, Correlate, Expand, Replicate, WindowTable, DropUpdateBefore)
+    steps = (Filter, Project, WatermarkAssigner, Union, Correlate, Expand, Replicate, WindowTable, DropUpdateBefore)
+    kinds = (*steps, LookupJoin)
     return isinstance(node, kinds)
 
 
@@ -227,6 +240,21 @@ def is_by_key(node: Filter) -> bool:
     """Whether a condition is on an upsert key: then an update cannot change what it says of a row."""
     fields = set(fields_of(node.condition))
     return any(fields <= key for key in upsert_keys(node.input))
+
+
+def _check_versions(node: TemporalJoin, changes: ChangeFinder) -> None:
+    """Refuse a condition on versions: one that does not meet it would seem to have been deleted from its start on."""
+    waiting: list[PlanNode] = [node.right]
+    while waiting:
+        each = waiting.pop()
+        is_filter = isinstance(each, Filter) and not is_by_key(each) and not changes.is_append(each.input)
+        if is_filter or (isinstance(each, Normalize) and each.condition is not None):
+            raise SqlValidationError(
+                f"Filter is not allowed for right changelog input of event time temporal join, it will corrupt the "
+                f"versioning of data: put the condition into ON, or into WHERE after the join. The filter is "
+                f"{each.describe()}"
+            )
+        waiting += each.inputs if isinstance(each, (Filter, Project, WatermarkAssigner, Normalize)) else ()
 
 
 def _keys_kept(node: Join) -> list[bool]:

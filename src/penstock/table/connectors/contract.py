@@ -9,12 +9,25 @@ from typing import Any
 
 from penstock.datastream.stream import DataStream
 from penstock.errors import SqlError
+from penstock.runtime.lookups import AsyncLookup, CacheSettings, Lookup
 from penstock.table.catalog.entries import CatalogTable
 from penstock.table.connectors.options import Options
 from penstock.vocabulary.sql.logical_types import LogicalType, row_of
 from penstock.vocabulary.sql.row_kinds import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from penstock.vocabulary.sql.typed_expressions import TypedExpression
 
-__all__ = ["ALL_KINDS", "INSERTS", "UPSERTS", "Connector", "TableContext", "TableSink", "TableSource", "kinds_of_text"]
+__all__ = [
+    "ALL_KINDS",
+    "INSERTS",
+    "UPSERTS",
+    "Connector",
+    "LookupOffer",
+    "LookupRequest",
+    "TableContext",
+    "TableSink",
+    "TableSource",
+    "kinds_of_text",
+]
 
 INSERTS = frozenset([INSERT])
 UPSERTS = frozenset([INSERT, UPDATE_AFTER, DELETE])
@@ -54,8 +67,33 @@ class TableContext:
         return row_of(tuple(each.name for each in columns), tuple(each.type for each in columns))
 
 
+@dataclass(frozen=True)
+class LookupRequest:
+    """What a query wants to look up: rows of `row_type` by the columns `keys`, numbers of its fields.
+
+    `row_type` has physical columns only. `filters` are conditions over it, which the source may see to by itself.
+    """
+
+    row_type: LogicalType
+    keys: tuple[int, ...]
+    filters: tuple[TypedExpression, ...] = ()
+
+
+@dataclass(frozen=True)
+class LookupOffer:
+    """How a source finds rows: one way at least. `taken` are the filters of the request that it sees to."""
+
+    blocking: Lookup | None = None
+    asynchronous: AsyncLookup | None = None
+    cache: CacheSettings | None = None
+    taken: tuple[TypedExpression, ...] = ()
+
+
 class TableSource(ABC):
     """Reads a table. `changelog_kinds` are the kinds of rows it may give."""
+
+    can_be_looked_up = False
+    """Whether `lookup` works: a row can be found by some of its columns, at any time."""
 
     changelog_kinds: frozenset[int] = INSERTS
     is_bounded = False
@@ -76,6 +114,10 @@ class TableSource(ABC):
 
         `row_type` has the physical columns, then the metadata columns, whose keys are `metadata`.
         """
+
+    def lookup(self, request: LookupRequest) -> LookupOffer:
+        """What finds rows by key, if the table `can_be_looked_up`. Keys and rows are internal values."""
+        raise SqlError(f"A {type(self).__name__} gives its rows as a stream only; none of them can be looked up.")
 
 
 class TableSink(ABC):

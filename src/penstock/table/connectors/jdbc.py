@@ -11,7 +11,19 @@ from penstock.connectors.sink import Sink, SinkContext, SinkWriter
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions
 from penstock.datastream.connectors.jdbc_source import JdbcSource
 from penstock.datastream.stream import DataStream
-from penstock.table.connectors.contract import INSERTS, UPSERTS, Connector, TableContext, TableSink, TableSource
+from penstock.table.connectors.contract import (
+    INSERTS,
+    UPSERTS,
+    Connector,
+    LookupOffer,
+    LookupRequest,
+    TableContext,
+    TableSink,
+    TableSource,
+)
+from penstock.table.connectors.jdbc_filters import sql_condition
+from penstock.table.connectors.jdbc_lookup import JdbcLookup, qualified_names, quoted_name
+from penstock.table.connectors.lookup_caches import CACHE_KEYS, cache_of
 from penstock.table.element_functions import ToRow
 from penstock.vocabulary.sql.external_values import to_external
 from penstock.vocabulary.sql.logical_types import LogicalType
@@ -38,6 +50,8 @@ class JdbcConnector(Connector):
             "sink.buffer-flush.interval": "kept for Flink programs",
             "connection.max-retry-timeout": "kept for Flink programs",
             "scan.partition.": "kept for Flink programs: one subtask reads the table",
+            "lookup.max-retries": "how often a lookup is tried again",
+            **CACHE_KEYS,
             "scan.fetch-size": "kept for Flink programs",
             "scan.auto-commit": "kept for Flink programs",
         }
@@ -51,15 +65,27 @@ class JdbcConnector(Connector):
         return _JdbcTableSink(table)
 
 
-def _quoted(name: str) -> str:
-    return ".".join('"' + each.replace('"', '""') + '"' for each in name.split("."))
-
-
 class _JdbcTable(TableSource):
     is_bounded = True
+    can_be_looked_up = True
 
     def __init__(self, table: TableContext) -> None:
         self.table = table
+
+    def lookup(self, request: LookupRequest) -> LookupOffer:
+        options = self.table.options
+        columns = qualified_names(request.row_type.names)
+        done = [(each, made) for each in request.filters if (made := sql_condition(each, columns)) is not None]
+        lookup = JdbcLookup(
+            options["table-name"],
+            request.row_type,
+            request.keys,
+            database_of(options["url"], options.get("username"), options.get("password"), None),
+            condition=" AND ".join(text for _, (text, _) in done),
+            parameters=tuple([value for _, (_, values) in done for value in values]),
+            retries=options.integer("lookup.max-retries", 3) or 0,
+        )
+        return LookupOffer(lookup, cache=cache_of(options), taken=tuple([each for each, _ in done]))
 
     def stream(
         self, environment: Any, row_type: LogicalType, metadata: tuple[str, ...] = (), name: str = ""
@@ -70,8 +96,8 @@ class _JdbcTable(TableSource):
             builder = builder.with_user_name(options["username"])
         if "password" in options:
             builder = builder.with_password(options["password"])
-        columns = ", ".join(map(_quoted, row_type.names))
-        source = JdbcSource.query(f"SELECT {columns} FROM {_quoted(options['table-name'])}", builder.build())
+        columns = ", ".join(map(quoted_name, row_type.names))
+        source = JdbcSource.query(f"SELECT {columns} FROM {quoted_name(options['table-name'])}", builder.build())
         made: DataStream[tuple[Any, ...]] = environment.from_source(source, None, name or self.table.path[-1]).map(
             ToRow(row_type)
         )
@@ -120,11 +146,11 @@ class JdbcTableSink(Sink[tuple[Any, ...]]):
         names = self.row_type.names
         if not self.key:
             marks = ", ".join("?" * len(names))
-            text = f"INSERT INTO {_quoted(self.table)} ({', '.join(map(_quoted, names))}) VALUES ({marks})"
+            text = f"INSERT INTO {quoted_name(self.table)} ({', '.join(map(quoted_name, names))}) VALUES ({marks})"
             return Statement.parse(text), None
         keys = [names[each] for each in self.key]
-        where = " AND ".join(f"{_quoted(each)} = ?" for each in keys)
-        delete = f"DELETE FROM {_quoted(self.table)} WHERE {where}"
+        where = " AND ".join(f"{quoted_name(each)} = ?" for each in keys)
+        delete = f"DELETE FROM {quoted_name(self.table)} WHERE {where}"
         return Statement.parse(upsert(self.table, names, keys)), Statement.parse(delete)
 
     def create_writer(self, context: SinkContext) -> SinkWriter:

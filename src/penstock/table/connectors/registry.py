@@ -22,6 +22,7 @@ def connectors() -> dict[str, Connector]:
     from penstock.table.connectors.jdbc import JdbcConnector
     from penstock.table.connectors.kafka import KafkaConnector, UpsertKafkaConnector
     from penstock.table.connectors.printing import BlackHoleConnector, PrintConnector
+    from penstock.table.connectors.python_lookup import PythonLookupConnector
     from penstock.table.connectors.spark import SparkConnector
     from penstock.table.connectors.values import ValuesConnector
 
@@ -34,6 +35,7 @@ def connectors() -> dict[str, Connector]:
         KafkaConnector(),
         UpsertKafkaConnector(),
         JdbcConnector(),
+        PythonLookupConnector(),
         SparkConnector(),
     ]
     return {each.name: each for each in known}

@@ -15,11 +15,14 @@ from penstock.connectors.driver_sinks import ListSink
 from penstock.connectors.generated.held_rows import RowSource
 from penstock.datastream.stream import DataStream
 from penstock.errors import SqlError
+from penstock.runtime.lookups import AsyncLookup, Lookup
 from penstock.runtime.operators.sink import DriverSinkOperator
 from penstock.table.connectors.contract import (
     ALL_KINDS,
     INSERTS,
     Connector,
+    LookupOffer,
+    LookupRequest,
     TableContext,
     TableSink,
     TableSource,
@@ -62,7 +65,7 @@ class ValuesConnector(Connector):
 
     def keys(self) -> Mapping[str, str]:
         """Those of Flink's connector of that name; most concern its own tests and are read by nobody."""
-        unused = """disable-lookup enable-watermark-push-down runtime-source filterable-fields async
+        unused = """enable-watermark-push-down runtime-source filterable-fields
         lookup-function-class enable-projection-push-down partition-list source.num-element-to-skip
         nested-projection-supported runtime-sink sink-expected-messages-num table-sink-class
         enable-vector-search sink.parallelism source.parallelism partition-push-down scan.parallelism
@@ -74,6 +77,9 @@ class ValuesConnector(Connector):
             "bounded": "whether the source is bounded",
             "terminating": "whether the source ends",
             "rows-per-batch": "how many rows a batch reads at most, so that several sources take turns",
+            "disable-lookup": "whether the table cannot be looked up by key",
+            "async": "whether it can be looked up asynchronously too",
+            "lookup-data-id": "the rows that are looked up, where they are not those of data-id",
             "readable-metadata": "metadata columns, `key:TYPE`, separated by commas",
             "writable-metadata": "metadata columns that can be written",
             "sink-insert-only": "whether the sink takes insertions only",
@@ -123,6 +129,7 @@ class _ValuesSource(TableSource):
         self.watermark_after_each_row = table.options.get("scan.watermark.emit.strategy") == "on-event"
         self.changelog_kinds = kinds_of_text(table.options.get("changelog-mode") or "I")
         self.deletes_by_key = table.options.boolean("source.produces-delete-by-key", False)
+        self.can_be_looked_up = not table.options.boolean("disable-lookup", False)
 
     def metadata(self) -> Mapping[str, LogicalType]:
         return _metadata(self.table.options.get("readable-metadata"))
@@ -130,15 +137,45 @@ class _ValuesSource(TableSource):
     def stream(
         self, environment: Any, row_type: LogicalType, metadata: tuple[str, ...] = (), name: str = ""
     ) -> DataStream[tuple[Any, ...]]:
-        key = self.table.options.get("data-id") or ""
+        rows = self._rows(self.table.options.get("data-id") or "", row_type)
+        source = RowSource(rows, self.is_bounded, self.table.options.integer("rows-per-batch"))
+        made: DataStream[tuple[Any, ...]] = environment.from_source(source, None, name or self.table.path[-1])
+        return made
+
+    def _rows(self, key: str, row_type: LogicalType) -> list[tuple[Any, ...]]:
         if key and key not in _data:
             raise SqlError(f"Table {self.table.name}: no rows were registered under data-id '{key}'.")
         convert = internal_row(row_type)
         width = len(row_type.names)
-        rows = [convert(_narrowed(each, width)) for each in _data.get(key, ())]
-        source = RowSource(rows, self.is_bounded, self.table.options.integer("rows-per-batch"))
-        made: DataStream[tuple[Any, ...]] = environment.from_source(source, None, name or self.table.path[-1])
-        return made
+        return [convert(_narrowed(each, width)) for each in _data.get(key, ())]
+
+    def lookup(self, request: LookupRequest) -> LookupOffer:
+        options = self.table.options
+        key = options.get("lookup-data-id") or options.get("data-id") or ""
+        whole = self.table.physical_type
+        places = [whole.names.index(each) + 1 for each in request.row_type.names]
+        found: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+        for row in self._rows(key, whole):
+            fields = tuple([row[place] for place in places])
+            found.setdefault(tuple([fields[each] for each in request.keys]), []).append(fields)
+        is_asynchronous = options.boolean("async", False)
+        return LookupOffer(_HeldRows(found), _AsyncHeldRows(found) if is_asynchronous else None)
+
+
+class _HeldRows(Lookup):
+    def __init__(self, rows: dict[tuple[Any, ...], list[tuple[Any, ...]]]) -> None:
+        self.rows = rows
+
+    def find(self, keys: Sequence[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
+        return [self.rows.get(key, []) for key in keys]
+
+
+class _AsyncHeldRows(AsyncLookup):
+    def __init__(self, rows: dict[tuple[Any, ...], list[tuple[Any, ...]]]) -> None:
+        self.rows = rows
+
+    async def find(self, key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return self.rows.get(key, [])
 
 
 class _ValuesSink(TableSink):

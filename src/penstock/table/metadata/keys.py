@@ -28,6 +28,7 @@ from penstock.table.algebra.nodes import (
     WatermarkAssigner,
     WindowAggregate,
 )
+from penstock.table.algebra.temporal_nodes import LookupJoin
 from penstock.vocabulary.sql.logical_types import Kind
 from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, TypedExpression
 
@@ -139,7 +140,7 @@ def _window_aggregate(node: WindowAggregate | GroupWindowAggregate) -> Keys:
 
 def _join(node: Join, is_upsert: bool) -> Keys:
     left, right = _keys(node.left, is_upsert), _keys(node.right, is_upsert)
-    if is_upsert:
+    if is_upsert and not isinstance(node, LookupJoin):
         left = keys_in_partition(left, node.left_keys)
         right = keys_in_partition(right, node.right_keys)
     if not node.kind.shows_right:

@@ -17,6 +17,7 @@ from penstock.table.algebra.nodes import (
     Project,
     Union,
 )
+from penstock.table.algebra.temporal_nodes import LookupJoin, TemporalJoin
 from penstock.table.binder.conditions import conjunction, conjuncts, join_of, moved, shifted
 from penstock.table.binder.scopes import OUTER
 from penstock.table.rules.determinism import is_deterministic
@@ -53,6 +54,8 @@ class _Pusher:
             return _on_top(node, parts)
         if isinstance(node, Filter):
             return self.push(node.input, [*conjuncts(node.condition), *parts])
+        if isinstance(node, (TemporalJoin, LookupJoin)):
+            return _into_time_join(self, node, parts)
         if isinstance(node, Join) and not node.is_regular:
             return self._stopped(node, parts)
         for kind, push in PUSHES.items():
@@ -156,6 +159,35 @@ def _into_join(pusher: _Pusher, node: Join, parts: Parts) -> PlanNode:
             joined.append(each)
     made = join_of(pusher.push(node.left, left), pusher.push(node.right, right), node.kind, conjunction(joined))
     return _on_top(made, above)
+
+
+def _into_time_join(pusher: _Pusher, node: TemporalJoin | LookupJoin, parts: Parts) -> PlanNode:
+    """Conditions on left rows go below. Those on right rows go to a table that is looked up, but not below versions.
+
+    A version that does not meet a condition still ends the one before it.
+    """
+    kind = _simplified(node, parts)
+    is_inner, is_lookup = kind is JoinKind.INNER, isinstance(node, LookupJoin)
+    width = len(node.left.types)
+    left: list[TypedExpression] = []
+    right: list[TypedExpression] = []
+    joined: list[TypedExpression] = []
+    above: list[TypedExpression] = []
+    own = [*_key_conditions(node), *conjuncts(node.condition)]
+    for each, is_own in [*[(each, True) for each in own], *[(each, False) for each in parts]]:
+        side = _side(each, width)
+        if side == "left" and (is_inner or not is_own):
+            left.append(each)
+        elif not is_inner and not is_own:
+            above.append(each)
+        elif side == "right" and is_lookup:
+            right.append(shifted(each, -width))
+        elif _uses_outer(each):
+            above.append(each)
+        else:
+            joined.append(each)
+    new_left, new_right = pusher.push(node.left, left), pusher.push(node.right, right)
+    return _on_top(join_of(new_left, new_right, kind, conjunction(joined), like=node), above)
 
 
 def _into_semi_join(pusher: _Pusher, node: Join, parts: Parts) -> PlanNode:

@@ -8,6 +8,7 @@ from penstock.table.rules.projections import merge_projections
 from penstock.table.rules.pruning import prune_columns
 from penstock.table.rules.ranks import recognise_rank
 from penstock.table.rules.rewriting import rewritten_plan
+from penstock.table.rules.temporal_checks import check_time_joins
 from penstock.table.rules.time_joins import recognise_time_join
 
 __all__ = ["optimized"]
@@ -18,5 +19,6 @@ def optimized(plan: PlanNode) -> PlanNode:
     plan = push_filters(plan)
     plan = rewritten_plan(plan, recognise_time_join)
     plan = rewritten_plan(plan, recognise_rank)
+    check_time_joins(plan)
     plan = prune_columns(plan)
     return rewritten_plan(plan, merge_projections)

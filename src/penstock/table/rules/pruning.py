@@ -10,6 +10,7 @@ from penstock.table.algebra import nodes
 from penstock.table.algebra.match_node import Match
 from penstock.table.algebra.nodes import PlanNode, Project
 from penstock.table.algebra.table_api_nodes import CountWindowAggregate, TableAggregate
+from penstock.table.algebra.temporal_nodes import LookupJoin, TemporalJoin
 from penstock.table.binder.conditions import moved
 from penstock.table.metadata.keys import smallest, upsert_keys
 from penstock.vocabulary.sql.logical_types import row_of
@@ -156,7 +157,7 @@ def _join(pruner: _Pruner, node: Any, needed: frozenset[int]) -> Pruned:
 
 
 def _time_fields(node: Any) -> tuple[set[int], set[int]]:
-    if isinstance(node, nodes.IntervalJoin):
+    if isinstance(node, (nodes.IntervalJoin, TemporalJoin)):
         return {node.left_time}, {node.right_time}
     if isinstance(node, nodes.WindowJoin):
         return set(node.left_window), set(node.right_window)
@@ -164,7 +165,7 @@ def _time_fields(node: Any) -> tuple[set[int], set[int]]:
 
 
 def _moved_times(node: Any, left: Places, right: Places) -> dict[str, Any]:
-    if isinstance(node, nodes.IntervalJoin):
+    if isinstance(node, (nodes.IntervalJoin, TemporalJoin)):
         return {"left_time": left[node.left_time], "right_time": right[node.right_time]}
     if isinstance(node, nodes.WindowJoin):
         return {"left_window": _moved(node.left_window, left), "right_window": _moved(node.right_window, right)}
@@ -302,6 +303,8 @@ PRUNINGS: dict[type[PlanNode], Callable[[_Pruner, Any, frozenset[int]], Pruned]]
     nodes.Join: _join,
     nodes.IntervalJoin: _join,
     nodes.WindowJoin: _join,
+    TemporalJoin: _join,
+    LookupJoin: _join,
     nodes.Aggregate: _aggregate,
     nodes.WindowAggregate: _aggregate,
     nodes.GroupWindowAggregate: _aggregate,

@@ -271,7 +271,9 @@ class FlinkParser(MatchRecognizeParser):
             return table
         if self._curr and self._curr.token_type == TokenType.HINT:
             table.set("hints", self._parse_table_hints())
-        if table.args.get("hints") and not table.alias:  # t /*+ OPTIONS(..) */ AS a
+        if table.args.get("hints") and not table.alias:  # t /*+ OPTIONS(..) */ FOR SYSTEM_TIME AS OF o.ts AS a
+            if not table.args.get("version"):
+                table.set("version", self._parse_version())
             alias = self._parse_table_alias(alias_tokens=self.TABLE_ALIAS_TOKENS)
             if alias:
                 table.set("alias", alias)

@@ -31,6 +31,11 @@ class TableSettings:
     has_duplicate_events: bool = False
     sorts_at_end: bool = False
     """Whether ORDER BY of an input that ends may be by any field, all rows coming out at the end."""
+    lookup_capacity: int = 100
+    lookup_timeout_ms: int = 180_000
+    lookup_allows_unordered: bool = False
+    resolves_updates: bool = False
+    """Whether what was looked up is kept, so that it can be taken back as it was."""
 
     @staticmethod
     def of(settings: Mapping[str, str]) -> TableSettings:
@@ -58,6 +63,19 @@ class TableSettings:
             sorts_at_end=_flag(settings, "__table.exec.sort.non-temporal.enabled__")
             or settings.get("execution.runtime-mode", "").upper() == "BATCH",
             has_duplicate_events=_flag(settings, "table.exec.source.cdc-events-duplicate"),
+            lookup_capacity=int(settings.get("table.exec.async-lookup.buffer-capacity", 100)),
+            lookup_timeout_ms=_millis(settings, "table.exec.async-lookup.timeout") or 180_000,
+            lookup_allows_unordered=_word(
+                settings, "table.exec.async-lookup.output-mode", "ORDERED", ("ORDERED", "ALLOW_UNORDERED")
+            )
+            == "ALLOW_UNORDERED",
+            resolves_updates=_word(
+                settings,
+                "table.optimizer.non-deterministic-update.strategy",
+                "IGNORE",
+                ("IGNORE", "TRY_RESOLVE"),
+            )
+            == "TRY_RESOLVE",
         )
 
 

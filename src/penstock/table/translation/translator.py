@@ -17,12 +17,14 @@ from penstock.table.algebra.changelog_nodes import FromChangelog, ToChangelog
 from penstock.table.algebra.match_node import Match
 from penstock.table.algebra.nodes import PlanNode
 from penstock.table.algebra.table_api_nodes import CountWindowAggregate, FinalRows, TableAggregate
+from penstock.table.algebra.temporal_nodes import LookupJoin, TemporalJoin
 from penstock.table.changelog.inference import InferredPlan
 from penstock.table.changelog.modes import ChangelogMode
 from penstock.table.metadata.keys import smallest, unique_keys, upsert_keys
 from penstock.table.order_of_changes import parallelism_after
 from penstock.table.row_patterns import pattern_spec
 from penstock.table.translation.settings import TableSettings
+from penstock.table.translation.time_joins import lookup_join, temporal_join
 from penstock.table.translation.uids import Uids
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 from penstock.vocabulary.sql.typed_expressions import FieldRef, Literal, TypedExpression
@@ -560,6 +562,8 @@ TRANSLATIONS: dict[type[PlanNode], Callable[[Translator, Any], DataStream]] = {
     nodes.Join: _join,
     nodes.IntervalJoin: _interval_join,
     nodes.WindowJoin: _window_join,
+    TemporalJoin: temporal_join,
+    LookupJoin: lookup_join,
     nodes.Rank: _rank,
     nodes.Limit: _limit,
     nodes.Sort: _sort,

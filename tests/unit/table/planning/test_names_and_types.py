@@ -108,7 +108,7 @@ def test_using_merges_columns() -> None:
         ("SELECT o.* FROM orders", "There is no table 'o' in FROM", (1, 8)),
         (
             "SELECT * FROM orders o JOIN customers FOR SYSTEM_TIME AS OF o.ts AS c ON o.id = c.id",
-            "FOR SYSTEM_TIME AS OF", None,
+            "no row time attribute can be found", None,
         ),
     ],
 )  # fmt: skip

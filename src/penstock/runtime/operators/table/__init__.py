@@ -14,6 +14,8 @@ from penstock.runtime.operators.table.join import JoinKind, JoinSide, RegularJoi
 from penstock.runtime.operators.table.keys import RowKey
 from penstock.runtime.operators.table.kinds import DropUpdateBeforeOperator
 from penstock.runtime.operators.table.local_window_aggregate import LocalWindowAggregateOperator, can_be_local
+from penstock.runtime.operators.table.lookup_join import AsyncLookupJoinOperator, LookupJoinOperator, LookupTerms
+from penstock.runtime.operators.table.lookup_materialize import MaterializedLookupJoinOperator
 from penstock.runtime.operators.table.match import MatchRecognizeOperator, RowCondition
 from penstock.runtime.operators.table.materialize import UpsertMaterializeOperator
 from penstock.runtime.operators.table.normalize import ChangelogNormalizeOperator
@@ -22,6 +24,7 @@ from penstock.runtime.operators.table.rank import RankOperator, RankStrategy
 from penstock.runtime.operators.table.sorting import BoundedSortOperator, LimitOperator, TemporalSortOperator
 from penstock.runtime.operators.table.table_aggregate import GroupTableAggregateOperator
 from penstock.runtime.operators.table.table_functions import TableFunctionOperator
+from penstock.runtime.operators.table.temporal_join import TemporalJoinOperator
 from penstock.runtime.operators.table.watermarks import WatermarkAssignerOperator
 from penstock.runtime.operators.table.window_aggregate import (
     WINDOW_END,
@@ -38,6 +41,7 @@ __all__ = [
     "WINDOW_END",
     "WINDOW_START",
     "WINDOW_TIME",
+    "AsyncLookupJoinOperator",
     "BoundedSortOperator",
     "CalcOperator",
     "ChangelogNormalizeOperator",
@@ -54,7 +58,10 @@ __all__ = [
     "JoinSide",
     "LimitOperator",
     "LocalWindowAggregateOperator",
+    "LookupJoinOperator",
+    "LookupTerms",
     "MatchRecognizeOperator",
+    "MaterializedLookupJoinOperator",
     "OverAggregateOperator",
     "OverOrder",
     "RankOperator",
@@ -67,6 +74,7 @@ __all__ = [
     "TableFunctionOperator",
     "TableIntervalJoinOperator",
     "TableWindowJoinOperator",
+    "TemporalJoinOperator",
     "TemporalSortOperator",
     "UnnestOperator",
     "UpsertMaterializeOperator",
