@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Configuration
+from penstock.common import Configuration, Row
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.engine.in_process.clock import ManualClock
 from penstock.engine.in_process.job import StalledJob
 from penstock.errors import JobFailedError
 from penstock.table import StreamTableEnvironment
 from penstock.table.connectors import values
+from penstock.table.udf import AggregateFunction, udaf, udf
 
 Tick = tuple[str, int, int | None]
 COLUMNS = """symbol STRING, ms BIGINT, price INT, at AS CAST(TO_TIMESTAMP_LTZ(ms, 3) AS TIMESTAMP(3)),
@@ -210,6 +211,36 @@ def test_a_variable_that_is_only_defined_has_no_rows() -> None:
         "A B", "A AS price = 1 AND Z.price IS NULL AND COUNT(Z.ms) = 0, Z AS price > 0", 1, 2, measures="Z.ms AS z"
     )
     assert rows == [(None,)]
+
+
+class Longest(AggregateFunction):
+    """The longest text of a number."""
+
+    def create_accumulator(self) -> Row:
+        return Row("")
+
+    def accumulate(self, accumulator: Row, price: int | None) -> None:
+        accumulator[0] = max(accumulator[0], "" if price is None else str(price), key=len)
+
+    def get_value(self, accumulator: Row) -> str:
+        return str(accumulator[0])
+
+    def get_result_type(self) -> str:
+        return "STRING"
+
+    def get_accumulator_type(self) -> str:
+        return "ROW<f0 STRING>"
+
+
+def test_functions_of_users_in_conditions_and_measures() -> None:
+    tables = tables_of(series(1, 30, 200, 4))
+    tables.create_temporary_function(
+        "half", udf(lambda price: None if price is None else price // 2, result_type="INT")
+    )
+    tables.create_temporary_function("longest", udaf(Longest()))
+    sql = """SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY at MEASURES half(B.price) AS h, longest(A.price) AS l
+      PATTERN (A+ B) DEFINE A AS half(A.price) <> 2 AND longest(price) <> '12', B AS half(B.price) = half(4))"""
+    assert found(tables, sql + " AS m")[0] == (2, "200")
 
 
 def test_matches_can_be_joined_and_read_from_views() -> None:
