@@ -9,7 +9,7 @@ import pytest
 from penstock.common import Row
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import CatalogError, SqlError
-from penstock.table import DataTypes, ResultKind, Schema, StreamTableEnvironment, TableDescriptor
+from penstock.table import DataTypes, ModuleEntry, ResultKind, Schema, StreamTableEnvironment, TableDescriptor
 from penstock.table.connectors import values
 
 
@@ -273,7 +273,8 @@ def test_catalogs_and_modules_are_shown(tables: StreamTableEnvironment) -> None:
     (row,) = tables.execute_sql("SHOW CREATE CATALOG c").collect()
     assert row[0] == "CREATE CATALOG `c`\nCOMMENT 'mine'\nWITH (\n  'type' = 'generic_in_memory'\n)\n"
     assert [tuple(each) for each in tables.execute_sql("SHOW FULL MODULES").collect()] == [("core", True)]
-    assert tables.list_modules() == tables.list_full_modules() == ["core"]
+    assert tables.list_modules() == ["core"]
+    assert tables.list_full_modules() == [ModuleEntry("core", True)]
 
 
 @pytest.mark.parametrize("statement", ["TRUNCATE TABLE t", "LOAD MODULE m", "DELETE FROM t", "CALL p()", "ADD JAR 'x'"])

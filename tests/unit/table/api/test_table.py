@@ -210,7 +210,8 @@ def test_over_windows(tables: StreamTableEnvironment) -> None:
 
 
 def test_joins(t: Table, ids: Table) -> None:
-    assert changes(t.join(ids).where(t.a == ids.id).select(t.b, ids.name)) == ["+I('Hi', 'one')", "+I('x', 'one')"]
+    inner = t.join(ids).where(t.a == ids.id).select(t.b, ids.name)
+    assert sorted(changes(inner)) == ["+I('Hi', 'one')", "+I('x', 'one')"]
     assert "+I('three', None)" in changes(ids.left_outer_join(t, t.a == ids.id).select(ids.name, t.b))
     assert "+I('Hello', None)" in changes(t.left_outer_join(ids, t.a == ids.id).select(t.b, ids.name))
     assert "+I(None, 'three')" in changes(t.right_outer_join(ids, t.a == ids.id).select(t.b, ids.name))
