@@ -165,6 +165,7 @@ class CsvRows(RowFormat):
         "disable-quote-character",
         "escape-character",
         "allow-comments",
+        "ignore-surplus-fields",
         "ignore-parse-errors",
     )
 
