@@ -223,8 +223,10 @@ def array(head: Any, *tail: Any) -> Expression:
 
 
 def row(head: Any, *tail: Any) -> Expression:
-    """A row of values."""
-    return _made("row", "ROW", head, *tail)
+    """A row of values, whose fields are called f0, f1 and so on."""
+    made = _made("row", "ROW", head, *tail)
+    made._node.set("is_of_api", True)
+    return made
 
 
 def map_(key: Any, value: Any, *tail: Any) -> Expression:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -54,7 +55,11 @@ def function_call(binder: ExpressionBinder, node: exp.Func) -> TypedExpression:
     bound = [binder.value(_by_position(each)) for each in arguments]
     if name == "+" and len(bound) == 2 and any(each.type.kind in (Kind.CHAR, Kind.VARCHAR) for each in bound):
         return binder.call(node, "CONCAT", [_as_text(binder, node, each) for each in bound])
-    return binder.call(node, name, bound, options)
+    made = binder.call(node, name, bound, options)
+    if node.args.get("is_of_api") and isinstance(made, Call):  # SQL calls the fields of ROW(...) EXPR$0, EXPR$1
+        names = tuple([f"f{at}" for at in range(len(bound))])
+        return replace(made, type=replace(made.type, names=names))
+    return made
 
 
 def _as_text(binder: ExpressionBinder, node: exp.Expr, value: TypedExpression) -> TypedExpression:
