@@ -425,6 +425,14 @@ class TableEnvironment(FunctionRegistry):
             raise CatalogError(f"Catalog {catalog_name} exists already; drop it first.")
         self._catalogs.catalogs[catalog_name] = catalog
 
+    def list_modules(self) -> list[str]:
+        """The modules whose functions are found: Flink's core module."""
+        return ["core"]
+
+    def list_full_modules(self) -> list[ModuleEntry]:
+        """All modules that are loaded."""
+        return [ModuleEntry("core", True)]
+
     # ---- what there is ----
 
     def list_catalogs(self) -> list[str]:
