@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.cli.terminal import CTRL_C, ENTER, Terminal
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 PROMPT = "Penstock SQL>"
 INIT = """
@@ -38,7 +38,7 @@ def test_a_session_on_spark_leaves_nothing_behind(tmp_path: Path) -> None:
     shell = Terminal(
         *("-m", "penstock", "sql", "--master", "local[2]", "-p", "2", "-i", str(tmp_path / "init.sql")),
         environment={"PENSTOCK_CACHE": str(tmp_path / "cache"), "PENSTOCK_HOME": str(tmp_path / "h")},
-        limit=120,
+        limit=240,
     )
     try:
         shell.wait_for_line(PROMPT)
