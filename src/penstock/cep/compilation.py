@@ -37,7 +37,8 @@ from penstock.runtime.operators.cep.elements import ANY, NOT_FOLLOW, NOT_NEXT, S
 def compile_pattern(elements: tuple[Element, ...]) -> Automaton:
     """Make the automaton of a pattern that was checked."""
     windows = list(_windows(elements))
-    builder = _Builder(elements, has_window=bool(windows))
+    # As in Flink, `not_followed_by` at the end sees the time that is set there, not on an element before it.
+    builder = _Builder(elements, has_window=elements[-1].within_first is not None)
     final = State(-1, FINAL)
     start = builder.sequence(_Place(elements, None, is_first_round=True), final)
     automaton = numbered(start, builder.names, builder.conditions, min(windows, default=None), builder.asked_for)
@@ -65,11 +66,15 @@ def _check_windows(automaton: Automaton) -> None:
 
 @dataclass(frozen=True)
 class _Place:
-    """A sequence that is being compiled: its group, if it is one, and whether this is the group's first round."""
+    """A sequence that is being compiled: its group, if it is one, and whether this is the group's first round.
+
+    `after` is the element that follows the group, if there is one.
+    """
 
     elements: tuple[Element, ...]
     group: Element | None
     is_first_round: bool
+    after: Element | None = None
 
 
 class _Builder:
@@ -215,10 +220,16 @@ class _ElementBuilder:
         state.add(PROCEED, self.builder.stop(element), self._take_of(element))
 
     def _add_stop_of_next(self, state: State) -> None:
-        """A loop that is followed by `not_followed_by` ends at such an event, too."""
-        after = self.place.elements[self.position + 1 :]
-        if after and after[0].contiguity == NOT_FOLLOW:
-            self._add_stop(state, after[0])
+        """A loop that is followed by `not_followed_by` ends at such an event, too; also one at the end of a group."""
+        after = self._after
+        if after is not None and after.contiguity == NOT_FOLLOW:
+            self._add_stop(state, after)
+
+    @property
+    def _after(self) -> Element | None:
+        """The element that follows this one, or the group that this one ends."""
+        elements, following = self.place.elements, self.position + 1
+        return elements[following] if following < len(elements) else self.place.after
 
     def _without_nots(self, sink: State) -> State:
         """The sink for a match in which this element was found: what must not come before it may come now."""
@@ -302,7 +313,7 @@ class _ElementBuilder:
             self._add_skips(state, past)
         if ignore is None:
             return state
-        if not may_skip and not (is_entry and self._is_head_of_optional_group()):
+        if not may_skip and not self._is_head_of_optional_group():
             state.add(IGNORE, state, ignore)
             return state
         # A match that waits has decided that the element comes: it waits where there is no way past.
@@ -352,14 +363,14 @@ class _ElementBuilder:
 
     def _round(self, sink: State, past: State, *, may_skip: bool, is_first: bool) -> State:
         """One round of a group."""
-        entry = self.builder.sequence(_Place(self.element.group, self.element, is_first), sink)
+        entry = self.builder.sequence(_Place(self.element.group, self.element, is_first, self._after), sink)
         if may_skip:
             entry.add(PROCEED, past, ALWAYS)
         return entry
 
     def _group_loop(self, sink: State) -> State:
         again = self.builder.state(self.element)
-        entry = self.builder.sequence(_Place(self.element.group, self.element, is_first_round=False), again)
+        entry = self.builder.sequence(_Place(self.element.group, self.element, False, self._after), again)
         entry.add(PROCEED, sink, ALWAYS)
         again.add(PROCEED, entry, ALWAYS)
         return entry

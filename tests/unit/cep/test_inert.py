@@ -50,7 +50,7 @@ def found_in(pattern: Pattern, events: list[Any]) -> tuple[list[str], list[str]]
     return [json.dumps(each) for each in core.matches], [json.dumps(each) for each in core.timeouts]
 
 
-@pytest.mark.parametrize("name", ["chosen", "random"])
+@pytest.mark.parametrize("name", ["chosen", "groups", "random"])
 def test_without_inert_events_the_measured_cases_give_the_same(name: str) -> None:
     left_out = 0
     for case in cases(name):

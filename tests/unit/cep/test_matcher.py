@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def sorted_cases(found: list[Any]) -> list[str]:
     return sorted(json.dumps([sorted(names), time]) for names, time in found)
 
 
-@pytest.mark.parametrize("name", ["chosen", "random"])
+@pytest.mark.parametrize("name", ["chosen", "groups", "random"])
 def test_matches_and_timeouts_are_those_that_flink_was_measured_to_give(name: str) -> None:
     for case in cases(name):
         if "raises" in case:
@@ -124,6 +125,12 @@ def test_a_subtype_takes_objects_of_its_class() -> None:
     for time, value in enumerate([1, "a", "B"]):
         core.offer(value, time)
     assert [match for match, _ in core.matches] == [{"text": ["B"]}]
+
+
+def test_a_loop_whose_elements_may_all_be_left_out_comes_to_an_end() -> None:
+    core = Core(pattern_of("group(a optional followedBy b optional)+ next c")).play([("a1", 1), ("b2", 2), ("c3", 3)])
+    found = {"".join(name[0] for name, _ in chain(*match.values())) for match, _ in core.matches}
+    assert {"abc", "bc", "c"} <= found
 
 
 def test_a_long_pattern_is_no_problem() -> None:
