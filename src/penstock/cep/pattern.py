@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any
 
 from penstock.cep.conditions import Condition, SubtypeCondition, checked_condition
+from penstock.cep.described import described_elements
 from penstock.common.constants import MAX_WATERMARK
 from penstock.common.time import Duration, Time, to_millis
 from penstock.errors import GraphError
@@ -235,6 +236,26 @@ class Pattern:
     def get_after_match_skip_strategy(self) -> AfterMatchSkipStrategy:
         """Return what happens to other matches when one comes out."""
         return self._skip
+
+    def get_condition(self) -> Condition | None:
+        """Return what `where`, `or_` and `subtype` have made for the last element; None: it takes every event."""
+        condition: Condition | None = self._element.condition
+        return condition
+
+    def get_until_condition(self) -> Condition | None:
+        """Return what ends the loop of the last element."""
+        condition: Condition | None = self._element.until
+        return condition
+
+    def get_window_size(self, within_type: WithinType = WithinType.FIRST_AND_LAST) -> Duration | None:
+        """Return what `within` has set for the last element."""
+        element = self._element
+        is_whole = within_type is WithinType.FIRST_AND_LAST
+        length = element.within_first if is_whole else element.within_previous
+        return None if length is None else Duration.of_millis(length)
+
+    def __repr__(self) -> str:
+        return f"Pattern({', '.join(described_elements(self.elements()))})"
 
     def elements(self) -> tuple[Element, ...]:
         """Return the elements, as data."""

@@ -100,3 +100,17 @@ def test_a_pattern_knows_what_it_is_made_of() -> None:
     assert (previous.get_name(), pattern.get_name()) == ("a", "b")
     assert [element.name for element in check_pattern(pattern)] == ["a", "b"]
     assert str(pattern.get_after_match_skip_strategy()) == "skip_to_last('b').throw_exception_on_miss()"
+
+
+def test_a_pattern_tells_what_was_set() -> None:
+    def is_a(event: Any) -> bool:
+        return bool(event == "a")
+
+    pattern = begin("a").next("b").where(is_a).one_or_more().until(is_a).within(5)
+    assert repr(pattern) == "Pattern(begin 'a' any event, next 'b' 1 or more times  until a condition within 5 ms)"
+    assert (pattern.get_condition(), pattern.get_until_condition()) == (is_a, is_a)
+    assert pattern.get_window_size() == Duration.of_millis(5)
+    assert pattern.get_window_size(WithinType.PREVIOUS_AND_CURRENT) is None
+    previous = pattern.get_previous()
+    assert previous is not None
+    assert (previous.get_name(), previous.get_condition()) == ("a", None)
