@@ -48,11 +48,23 @@ def _require(is_possible: bool) -> None:
 
 def _arithmetic(call: Call, type_: pa.DataType, column: Compile) -> Column:
     """Whole numbers wrap in Arrow as in Java; floats of single precision round otherwise."""
+    kinds = [each.type.kind for each in call.arguments]
+    if kinds in ([Kind.TIMESTAMP, Kind.INTERVAL_MILLIS], [Kind.TIMESTAMP_LTZ, Kind.INTERVAL_MILLIS]):
+        return _shifted(call, column)
     _require(len(call.arguments) == 2 and call.type.kind in (*INTEGERS, Kind.DOUBLE))
     _require(all(each.type.kind in (*INTEGERS, Kind.DOUBLE) for each in call.arguments))
     left, right = [_cast(column(each), type_) for each in call.arguments]
     operate = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}[call.function]
     return lambda batch: operate(left(batch), right(batch))
+
+
+def _shifted(call: Call, column: Compile) -> Column:
+    """A timestamp earlier or later, as WATERMARK clauses have it."""
+    time, interval = [column(each) for each in call.arguments]
+    units = pa.scalar(units_per_milli(call.arguments[0].type), pa.int64())
+    operate = pc.add if call.function == "+" else pc.subtract
+    _require(call.function in "+-")
+    return lambda batch: operate(time(batch), pc.multiply(interval(batch), units))
 
 
 def _cast(column: Column, type_: pa.DataType) -> Column:
