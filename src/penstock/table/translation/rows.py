@@ -1,0 +1,194 @@
+"""Operators of sources, of single rows and of kinds of changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.datastream.stream import DataStream
+from penstock.runtime.operators import table as operators
+from penstock.runtime.operators.table.change_codes import FromChangelogOperator, ToChangelogOperator
+from penstock.runtime.operators.table.stamping import StampOperator
+from penstock.table.algebra import nodes
+from penstock.table.algebra.changelog_nodes import FromChangelog, ToChangelog
+from penstock.table.algebra.nodes import PlanNode
+from penstock.table.algebra.table_api_nodes import FinalRows
+from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
+from penstock.vocabulary.sql.typed_expressions import FieldRef, Literal, TypedExpression
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION
+
+if TYPE_CHECKING:
+    from penstock.table.translation.translator import Translator
+
+__all__ = [
+    "correlate",
+    "drop_update_before",
+    "expand",
+    "filter_rows",
+    "final_rows",
+    "from_changelog",
+    "normalize",
+    "projection",
+    "replicate",
+    "scan_table",
+    "to_changelog",
+    "union_all",
+    "values_rows",
+    "watermark_assigner",
+]
+
+
+def scan_table(translator: Translator, node: nodes.Scan) -> DataStream:
+    """The rows of a table."""
+    table = node.table
+    columns = table.source_columns
+    keys = tuple([each.metadata_key for each in columns if each.metadata_key is not None])
+    row_type = row_of(tuple([each.name for each in columns]), tuple([each.type.as_plain_time() for each in columns]))
+    stream: DataStream = node.source.stream(translator.environment, row_type, keys, ".".join(table.path))
+    if node.columns == tuple(range(len(columns))):
+        return stream
+    fields = tuple([FieldRef(each, columns[each].type) for each in node.columns])
+    operator = operators.CalcOperator(projections=fields, zone=translator.settings.zone)
+    return translator.then(node, operator, stream.edges)
+
+
+def values_rows(translator: Translator, node: nodes.Values) -> DataStream:
+    """Rows that stand in the query."""
+    stream: DataStream = translator.environment.from_collection([(0, *row) for row in node.rows])
+    return stream.uid(translator.uids.uid(node, translator.environment.graph)).name("Values")
+
+
+def watermark_assigner(translator: Translator, node: nodes.WatermarkAssigner) -> DataStream:
+    """Rows with their event time and its watermarks."""
+    scan = _scan_below(node)
+    options = {} if scan is None else dict(scan.table.options)
+    is_prompt = scan is not None and bool(getattr(scan.source, "watermark_after_each_row", False))
+    if scan is not None and _keeps_watermarks(scan):
+        return translator.forward(node, StampOperator(rowtime=node.rowtime), node.input)
+    operator = operators.WatermarkAssignerOperator(
+        rowtime=node.rowtime,
+        watermark=node.watermark,
+        after_each_row=is_prompt or options.get("scan.watermark.emit.strategy") == "on-event",
+        idle_timeout_ms=translator.settings.idle_timeout_ms,
+        zone=translator.settings.zone,
+    )
+    return translator.forward(node, operator, node.input)
+
+
+def _keeps_watermarks(scan: nodes.Scan) -> bool:
+    """Whether the watermarks are those of a DataStream that the table is made of."""
+    watermark = scan.table.origin.schema.watermark
+    is_asked = watermark is not None and "SOURCE_WATERMARK" in watermark.expression.upper()
+    return is_asked and bool(getattr(scan.source, "has_watermarks", False))
+
+
+def _scan_below(node: PlanNode) -> nodes.Scan | None:
+    while not isinstance(node, nodes.Scan):
+        if len(node.inputs) != 1:
+            return None
+        (node,) = node.inputs
+    return node
+
+
+def projection(translator: Translator, node: nodes.Project) -> DataStream:
+    """Other columns of the same rows."""
+    source: PlanNode = node.input
+    condition: TypedExpression | None = None
+    if isinstance(source, nodes.Filter):
+        condition, source = source.condition, source.input
+    if condition is None and _is_identity(node):
+        return translator.stream(source)
+    operator = operators.CalcOperator(condition=condition, projections=node.expressions, zone=translator.settings.zone)
+    return translator.forward(node, operator, source)
+
+
+def _is_identity(node: nodes.Project) -> bool:
+    width = len(node.input.types)
+    places = [each.index if isinstance(each, FieldRef) else -1 for each in node.expressions]
+    return places == list(range(width))
+
+
+def filter_rows(translator: Translator, node: nodes.Filter) -> DataStream:
+    """The rows for which a condition holds."""
+    operator = operators.CalcOperator(condition=node.condition, zone=translator.settings.zone)
+    return translator.forward(node, operator, node.input)
+
+
+def union_all(translator: Translator, node: nodes.Union) -> DataStream:
+    """The rows of several inputs."""
+    first, *others = [translator.stream(each) for each in node.parts]
+    return first.union(*others)
+
+
+def correlate(translator: Translator, node: nodes.Correlate) -> DataStream:
+    """Each row with those that a function makes of it."""
+    if node.function != USER_FUNCTION:
+        return _unnest(translator, node)
+    operator = operators.TableFunctionOperator(
+        user_function=node.options[0], arguments=node.arguments, is_left=node.is_left, zone=translator.settings.zone
+    )
+    return translator.forward(node, operator, node.input)
+
+
+def _unnest(translator: Translator, node: nodes.Correlate) -> DataStream:
+    operator = operators.UnnestOperator(
+        collection=node.arguments[0],
+        with_ordinality="WITH ORDINALITY" in node.options,
+        is_left=node.is_left,
+        zone=translator.settings.zone,
+    )
+    return translator.forward(node, operator, node.input)
+
+
+def expand(translator: Translator, node: nodes.Expand) -> DataStream:
+    """A row for each grouping set."""
+    lists = []
+    for number, group in enumerate(node.groups):
+        fields: list[TypedExpression] = []
+        for index, field in enumerate(node.input.fields):
+            is_out = index in node.key_fields and index not in group
+            fields.append(Literal(None, field.type.with_nullable(True)) if is_out else field)
+        lists.append((*fields, Literal(number, LogicalType(Kind.BIGINT, False))))
+    operator = operators.ExpandOperator(projections=tuple(lists), zone=translator.settings.zone)
+    return translator.forward(node, operator, node.input)
+
+
+def replicate(translator: Translator, node: nodes.Replicate) -> DataStream:
+    """A row as often as a column says."""
+    width = len(node.types)
+    operator = operators.ReplicateRowsOperator(count_field=width, fields=tuple(range(width)), types=node.types)
+    return translator.forward(node, operator, node.input)
+
+
+def normalize(translator: Translator, node: nodes.Normalize) -> DataStream:
+    """Changes by key, with the rows before them."""
+    operator = operators.ChangelogNormalizeOperator(
+        types=node.input.types,
+        generate_update_before=translator.mode(node).has_update_before,
+        condition=node.condition,
+        mini_batch=translator.settings.is_mini_batch,
+        mini_batch_size=translator.settings.mini_batch_size,
+        state_ttl_ms=translator.settings.state_ttl_ms,
+        zone=translator.settings.zone,
+    )
+    return translator.keyed(node, operator, node.input, node.keys)
+
+
+def drop_update_before(translator: Translator, node: nodes.DropUpdateBefore) -> DataStream:
+    """Changes without the rows before updates."""
+    return translator.forward(node, operators.DropUpdateBeforeOperator(), node.input)
+
+
+def to_changelog(translator: Translator, node: ToChangelog) -> DataStream:
+    """Rows with a column that says what each changes."""
+    return translator.forward(node, ToChangelogOperator(codes=node.codes), node.input)
+
+
+def from_changelog(translator: Translator, node: FromChangelog) -> DataStream:
+    """Changes that a column tells."""
+    return translator.forward(node, FromChangelogOperator(code=node.code, kinds=node.kinds), node.input)
+
+
+def final_rows(translator: Translator, node: FinalRows) -> DataStream:
+    """What is left at the end of the input."""
+    operator = operators.FinalRowsOperator(types=node.types)
+    return translator.keyed(node, operator, node.input, ())
