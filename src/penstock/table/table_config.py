@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from penstock.common.configuration import Configuration
 from penstock.errors import ConfigurationError
+from penstock.table.setting_keys import warn_of_unused_key
 from penstock.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig"]
@@ -36,7 +37,8 @@ class TableConfig:
         return self._configuration.get_string(key, default_value)
 
     def set(self, key: str, value: str) -> TableConfig:
-        """Set a key."""
+        """Set a key; one of tables that has no effect warns."""
+        warn_of_unused_key(key)
         if self._on_change is not None:
             self._on_change(key, str(value))
         self._configuration.set_string(key, str(value))

@@ -11,19 +11,8 @@ from penstock.errors import PenstockError
 from penstock.graph.declared_settings import SETTINGS
 from penstock.table.connectors.registry import connectors
 from penstock.table.connectors.row_formats import FORMATS
+from penstock.table.setting_keys import KEYS as TABLE_KEYS
 from penstock.table.sql.grammar import KNOWN_FUNCTIONS
-
-# Settings of tables, which the planner reads.
-TABLE_SETTINGS = (
-    "table.exec.mini-batch.enabled",
-    "table.exec.sink.not-null-enforcer",
-    "table.exec.sink.type-length-enforcer",
-    "table.exec.sink.upsert-materialize",
-    "table.exec.source.cdc-events-duplicate",
-    "table.exec.source.idle-timeout",
-    "table.exec.state.ttl",
-    "table.local-time-zone",
-)
 
 
 class KnownNames:
@@ -61,8 +50,8 @@ class KnownNames:
 
     def settings(self) -> Mapping[str, str]:
         """The keys of settings, and what they mean."""
-        told = {setting.key: setting.doc for setting in SETTINGS.values()}
-        here = dict.fromkeys([*DEFAULTS, *TABLE_SETTINGS, *self._tables.get_config().to_map()], "")
+        told = {setting.key: setting.doc for setting in SETTINGS.values()} | TABLE_KEYS
+        here = dict.fromkeys([*DEFAULTS, *TABLE_KEYS, *self._tables.get_config().to_map()], "")
         return {**here, **told}
 
     def values(self, key: str) -> Iterable[str]:
