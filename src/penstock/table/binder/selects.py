@@ -32,7 +32,8 @@ class SelectBinder:
     def __init__(self, queries: QueryBinder, select: exp.Select) -> None:
         self.queries = queries
         self.session = queries.session
-        self.select = select.transform(as_membership, copy=False)
+        select.transform(as_membership, copy=False)
+        self.select = select
         self.plan: PlanNode = one_row()
         self.scope = Scope((), queries.outer)
         self.answers: dict[int, TypedExpression] = {}
