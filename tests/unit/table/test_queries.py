@@ -135,3 +135,29 @@ def test_functions_that_need_later_rows_are_refused(tables: StreamTableEnvironme
         with pytest.raises(SqlError, match="needs later rows"):
             tables.execute_sql(f"SELECT {function} OVER (ORDER BY n) FROM t")
     assert held(tables, "SELECT n, RANK() OVER (ORDER BY n) FROM t") == Counter({(1, 1): 1, (2, 2): 2, (3, 4): 1})
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({}, ["+I a1", "-U a1", "+U a2", "-U a2", "+U a3", "+I b1"]),
+        ({"table.exec.mini-batch.enabled": "true"}, ["+I a3", "+I b1"]),
+        (
+            {
+                "table.exec.mini-batch.enabled": "true",
+                "table.exec.mini-batch.size": "2",
+                "table.optimizer.agg-phase-strategy": "ONE_PHASE",
+            },
+            ["+I a2", "-U a2", "+U a3", "+I b1"],
+        ),
+        # The rows of two and two have three keys, of which the first two make a mini-batch.
+        ({"table.exec.mini-batch.enabled": "true", "table.exec.mini-batch.size": "2"}, ["+I a3", "+I b1"]),
+    ],
+)
+def test_mini_batches_give_one_change_for_each_key(settings: dict[str, str], wanted: list[str]) -> None:
+    tables = StreamTableEnvironment.create(StreamExecutionEnvironment.in_process())
+    for key, value in settings.items():
+        tables.get_config().set(key, value)
+    tables.create_temporary_view("k", tables.from_elements([("a",), ("a",), ("a",), ("b",)], ["s"]))
+    rows = tables.execute_sql("SELECT s, COUNT(*) FROM k GROUP BY s").collect()
+    assert [f"{row.get_row_kind()} {row[0]}{row[1]}" for row in rows] == wanted

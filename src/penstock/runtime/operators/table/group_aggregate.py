@@ -155,12 +155,6 @@ class GroupAggregateOperator(KeyedTableOperator):
             self.output.emit_watermark(watermark)
 
     def _gather(self, values: list[Any], keys: list[Any]) -> None:
-        if not self.is_two_phase:
-            _add_to(self._groups, values, keys)
-            self._waiting += len(values)
-            if self._waiting >= self.mini_batch_size:
-                self._process_groups()
-            return
         start = 0
         while start < len(values):
             stop = start + self.mini_batch_size - self._local_rows
@@ -171,8 +165,12 @@ class GroupAggregateOperator(KeyedTableOperator):
                 self._process_local()
 
     def _process_local(self) -> None:
-        """Pass on the rows that the first phase would have aggregated, one key after another."""
+        """Aggregate the rows, or pass on what the first phase would have made of them, one key after another."""
         local, self._local, self._local_rows = self._local, {}, 0
+        if not self.is_two_phase:
+            self._groups = local
+            self._process_groups()
+            return
         for hashable, (key, rows) in local.items():
             group = self._groups.get(hashable)
             if group is None:
