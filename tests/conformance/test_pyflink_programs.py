@@ -14,7 +14,11 @@ from tests.conformance.pyflink_programs.program import Program, agrees, play
 
 ROOT = Path(__file__).parents[2]
 NAMES = [f"{family}/{program.name}" for family, programs in FAMILIES.items() for program in programs]
-ON_SPARK = ["keyed/rekeyed", "windows/session_process", "connected/keyed_co_process"]
+ON_SPARK = [
+    *("keyed/rekeyed", "windows/session_process", "connected/keyed_co_process"),
+    *("mixed/timers_then_windows", "mixed/co_side_output", "mixed/broadcast_timers"),
+]
+"""A few for every run; `python -m tests.conformance.pyflink_programs --engine spark` plays all of them."""
 
 
 def program_of(name: str) -> tuple[Program, list[str]]:

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests.conformance.pyflink_programs import api
 from tests.conformance.pyflink_programs.families import FAMILIES
 from tests.conformance.pyflink_programs.known import KNOWN
 from tests.conformance.pyflink_programs.program import agrees, play
@@ -34,33 +35,45 @@ def measure(families: list[str], again: bool) -> None:
         (MEASURED / f"{family}.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
-def compare(families: list[str]) -> int:
+def compare(families: list[str], part: int, parts: int) -> int:
     agreed = listed = different = 0
-    for family in families:
+    wanted = [(family, program) for family in families for program in FAMILIES[family]][part - 1 :: parts]
+    for family, program in wanted:
         measured = load(family)
-        for program in FAMILIES[family]:
-            name, found = f"{family}/{program.name}", play(program, "penstock")
-            if agrees(measured.get(program.name, []), found):
-                agreed += 1
-                continue
-            listed += name in KNOWN
-            different += name not in KNOWN
-            print(f"{'listed' if name in KNOWN else 'DIFFERENT'}: {name}")
-            print(f"  PyFlink:  {measured.get(program.name)}\n  Penstock: {found}")
+        name, found = f"{family}/{program.name}", play(program, "penstock")
+        if agrees(measured.get(program.name, []), found):
+            agreed += 1
+            continue
+        listed += name in KNOWN
+        different += name not in KNOWN
+        print(f"{'listed' if name in KNOWN else 'DIFFERENT'}: {name}")
+        print(f"  PyFlink:  {measured.get(program.name)}\n  Penstock: {found}", flush=True)
     print(f"{agreed} agreed, {listed} listed in docs/differences.md, {different} different")
     return 1 if different else 0
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """`2/3` is the second of three parts."""
+    part, _, parts = text.partition("/")
+    if not 1 <= int(part) <= int(parts):
+        raise argparse.ArgumentTypeError(f"expected a part such as 2/3, got {text}")
+    return int(part), int(parts)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--measure", action="store_true", help="run them in PyFlink and keep the results")
     parser.add_argument("--again", action="store_true", help="measure those too that were measured before")
+    parser.add_argument("--engine", choices=("in-process", "spark"), default="in-process", help="what Penstock runs on")
+    parser.add_argument("--part", type=part_of, default=(1, 1), help="every Nth program: 1/4 to 4/4 are all")
     parser.add_argument("families", nargs="*", default=sorted(FAMILIES))
     arguments = parser.parse_args()
     if arguments.measure:
         measure(arguments.families, arguments.again)
         return 0
-    return compare(arguments.families)
+    if arguments.engine == "spark":
+        api.use_spark()
+    return compare(arguments.families, *arguments.part)
 
 
 if __name__ == "__main__":

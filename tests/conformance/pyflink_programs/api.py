@@ -95,6 +95,13 @@ ENGINE = "in-process"
 SPARK_KEYS: dict[str, str] = {}
 
 
+def use_spark() -> None:
+    """Have Penstock's programs run on a Spark of this machine."""
+    global ENGINE
+    ENGINE = "spark"
+    SPARK_KEYS.update({"spark.master": "local[2]", "spark.ui.enabled": "false"})
+
+
 def _per_element(p: Api) -> Any:
     class PerElement(p.WatermarkGenerator):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:

@@ -33,6 +33,9 @@ KNOWN: dict[str, str] = {
     "state/value_update_none": _AS_PUT,
     "state/changed_before_update": _AS_PUT,
     "state/changed_without_update": _AS_PUT,
+    "handled_state/map_none": _NOT_RIGHT,
+    "handled_state/list_of_rows": "Typed state has its type at once",
+    "handled_state/list_add_none": _TAKEN,
     "rows_asked/types_equal": "Row types of other names are not equal",
     "state/map_put_all": "`put_all` takes a dict",
 }

@@ -5,9 +5,12 @@ from __future__ import annotations
 from tests.conformance.pyflink_programs.families import (
     async_calls,
     connected,
+    handled_state,
     keyed,
     lateness,
+    mixed,
     partitioners,
+    rows_asked,
     side_outputs,
     state,
     streams,
@@ -23,6 +26,6 @@ FAMILIES: dict[str, list[Program]] = {
     module.__name__.rpartition(".")[2]: module.PROGRAMS
     for module in (
         *(streams, keyed, windows, lateness, triggers, connected, state, timers, side_outputs, types_and_rows),
-        *(async_calls, partitioners, watermarks),
+        *(async_calls, partitioners, watermarks, mixed, handled_state, rows_asked),
     )
 }
