@@ -96,7 +96,7 @@ MISSING: dict[str, set[str]] = {
     },
     "all types of columns are one class, which DataTypes makes": {
         *_all(f"{TYPES}:", _TYPE_CLASSES),
-        *_all(f"{TYPES}:DataType.", "type_name bridged_to need_conversion to_sql_type from_sql_type"),
+        *_all(f"{TYPES}:DataType.", "type_name need_conversion to_sql_type from_sql_type"),
         f"{TYPES}:Resolution.unit",
         f"{TYPES}:Resolution.IntervalUnit",
         f"{TYPES}:UserDefinedType",
