@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -174,6 +174,26 @@ def test_functions_are_asked_of_the_objects_of_columns() -> None:
     with OperatorHarness(filter_of(pattern)) as harness:
         harness._running().head.receive(block, np.arange(len(block)), None)
         assert harness.output_values() == [("a", 1), ("x", 4)]
+
+
+class Told(NamedTuple):
+    v: int
+
+    @property
+    def watched(self) -> int:
+        seen.append(self)
+        return self.v
+
+
+def test_events_whose_attributes_run_code_go_on() -> None:
+    for condition, left in (
+        (lambda event: event.v == 1, [Told(1)]),
+        (lambda event: event.watched == 1, [Told(1), Told(2)]),
+    ):
+        with OperatorHarness(filter_of(Pattern.begin("a").where(condition))) as harness:
+            harness.process_elements([(Told(1), 1), (Told(2), 2)])
+            assert harness.output_values() == left
+    assert seen == []
 
 
 def test_where_a_condition_cannot_be_asked_everything_goes_on() -> None:

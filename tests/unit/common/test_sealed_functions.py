@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from penstock.common.sealed_functions import is_sealed, only_computes
+from penstock.common import Row
+from penstock.common.sealed_functions import attributes_read, has_plain_attributes, is_sealed
 
 LIMIT = 3
 KEPT: list[Any] = []
@@ -93,17 +95,78 @@ def extended(value: Any) -> Any:
     return True
 
 
+def renamed(value: Any) -> Any:
+    value = value["other"]
+    return value.field > 1
+
+
 @pytest.mark.parametrize(
-    ("function", "is_pure"),
+    ("function", "read"),
     [
-        (lambda value: LIMIT < value["n"] <= 5 and len(value) > 1, True),
-        (lambda value: any([each > LIMIT for each in value]), True),
-        (made_with(5), True),
-        (enriched, False),
-        (extended, False),
-        (keep, False),
-        (counting(), False),
+        (lambda value: LIMIT < value["n"] <= 5 and len(value) > 1, set()),
+        (lambda value: any([each > LIMIT for each in value]), set()),
+        (made_with(5), set()),
+        (lambda value: LIMIT < value.amount <= 5 and value.kind == "b", {"amount", "kind"}),
+        # What changes an argument, keeps it, or may run code that is not in sight.
+        (enriched, None),
+        (extended, None),
+        (keep, None),
+        (counting(), None),
+        (renamed, None),
+        (lambda value: value.name.upper() == "A", None),
+        (lambda value: value.startswith("a"), None),
+        (lambda value: value["part"].field, None),
+        (lambda value: any([value.field > each for each in (1, 2)]), None),
+        (lambda value: keep(value.field), None),
     ],
 )
-def test_functions_that_change_nothing_they_are_given_only_compute(function: Any, is_pure: bool) -> None:
-    assert only_computes(function) == is_pure
+def test_what_a_function_reads_that_changes_nothing_it_is_given(function: Any, read: set[str] | None) -> None:
+    assert attributes_read(function) == read
+
+
+@dataclass
+class Payment:
+    amount: float = 0.0
+
+    @property
+    def doubled(self) -> float:
+        return self.amount * 2
+
+    def spent(self) -> float:
+        return self.amount
+
+
+class Pair(NamedTuple):
+    amount: float
+
+
+class Slots:
+    __slots__ = ("amount",)
+
+
+class Asked:
+    def __getattr__(self, name: str) -> Any:
+        return KEPT.append(name)
+
+
+class Watched:
+    def __getattribute__(self, name: str) -> Any:
+        return KEPT.append(name)
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "is_plain"),
+    [
+        (Payment, "amount", True),
+        (Payment, "lacking", True),
+        (Pair, "amount", True),
+        (Slots, "amount", True),
+        (Row, "amount", True),
+        (Payment, "doubled", False),
+        (Payment, "spent", False),
+        (Asked, "amount", False),
+        (Watched, "amount", False),
+    ],
+)
+def test_attributes_are_plain_where_no_code_of_the_user_is_run(cls: type, name: str, is_plain: bool) -> None:
+    assert has_plain_attributes(cls, frozenset({name})) == is_plain

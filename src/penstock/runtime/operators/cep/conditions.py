@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.common.sealed_functions import only_computes
+from penstock.common.sealed_functions import attributes_read
 from penstock.runtime.expression_objects import compiled
 from penstock.runtime.operators.cep.matcher import Test
 from penstock.vocabulary.expressions import Expression
@@ -29,16 +29,27 @@ def parts_of(condition: Any) -> Iterator[Any]:
         yield condition
 
 
-def can_be_asked_early(condition: Any) -> bool:
-    """Whether nobody can tell that a condition is asked of events, or at times, at which the pattern would not ask."""
-    return all(map(_only_computes, parts_of(condition)))
+def attributes_asked(condition: Any) -> frozenset[str] | None:
+    """The attributes of an event that a condition reads which otherwise only computes; None: it does more.
+
+    Where reading them is plain, nobody can tell that such a condition is asked of events, or at times, at which the
+    pattern would not ask.
+    """
+    found: frozenset[str] = frozenset()
+    for part in parts_of(condition):
+        read = _attributes_asked(part)
+        if read is None:
+            return None
+        found |= read
+    return found
 
 
-def _only_computes(part: Any) -> bool:
+def _attributes_asked(part: Any) -> frozenset[str] | None:
     if isinstance(part, Expression) or getattr(part, "is_pure", False) is True:
-        return True
+        return frozenset()
     function = getattr(part, "function", part)
-    return only_computes(function) and required_arguments(function) == 1
+    read = attributes_read(function)
+    return read if read is not None and required_arguments(function) == 1 else None
 
 
 def test_of(condition: Any) -> Test:

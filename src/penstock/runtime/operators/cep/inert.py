@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.common.sealed_functions import has_plain_attributes
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.expression_columns import evaluated
 from penstock.runtime.operators.cep.automaton import Automaton
-from penstock.runtime.operators.cep.conditions import BooleanConditions, can_be_asked_early, parts_of, test_of
+from penstock.runtime.operators.cep.conditions import BooleanConditions, attributes_asked, parts_of, test_of
 from penstock.runtime.operators.cep.decisions import Decisions, held_states, minds_time_of_events
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
@@ -32,10 +33,14 @@ MOST_CONDITIONS = 8
 
 @dataclass(frozen=True)
 class InertEvents:
-    """Conditions, and which answers to them make an event inert: by number, the first answer in the lowest bit."""
+    """Conditions, and which answers to them make an event inert: by number, the first answer in the lowest bit.
+
+    `attributes`: what the conditions read of an event by name.
+    """
 
     conditions: tuple[Any, ...]
     is_inert: tuple[bool, ...]
+    attributes: frozenset[str] = frozenset()
 
 
 def inert_events(automaton: Automaton, *, is_ordered: bool) -> InertEvents | None:
@@ -43,11 +48,14 @@ def inert_events(automaton: Automaton, *, is_ordered: bool) -> InertEvents | Non
 
     Expressions can be, and functions that only compute. Expressions alone are tried first: they are asked of columns.
     """
-    for is_kind in (_is_of_columns, can_be_asked_early):
-        numbers = [place for place, each in enumerate(automaton.conditions) if is_kind(each)][:MOST_CONDITIONS]
-        found = inert_answers(automaton, numbers, is_ordered=is_ordered)
+    asked = {place: attributes_asked(condition) for place, condition in enumerate(automaton.conditions)}
+    of_columns = [place for place in asked if _is_of_columns(automaton.conditions[place])]
+    for numbers in (of_columns, [place for place, read in asked.items() if read is not None]):
+        found = inert_answers(automaton, numbers[:MOST_CONDITIONS], is_ordered=is_ordered)
         if any(found):
-            return InertEvents(tuple([automaton.conditions[number] for number in numbers]), found)
+            chosen = numbers[:MOST_CONDITIONS]
+            attributes = frozenset().union(*[asked[number] or () for number in chosen])
+            return InertEvents(tuple([automaton.conditions[number] for number in chosen]), found, attributes)
     return None
 
 
@@ -94,6 +102,7 @@ class InertEventFilter(StreamOperator):
         """Compile the conditions."""
         inert = inert_events(self.automaton, is_ordered=self.is_ordered)
         self._conditions = () if inert is None else inert.conditions
+        self._attributes = frozenset() if inert is None else inert.attributes
         self._tests: list[Callable[[Any], Any]] = [test_of(condition).call for condition in self._conditions]
         self._goes_on = np.array([True] if inert is None else [not each for each in inert.is_inert])
 
@@ -101,7 +110,7 @@ class InertEventFilter(StreamOperator):
         """Filter objects."""
         # An event without a timestamp is refused by the pattern.
         are_timed = timestamps is not None and None not in timestamps
-        chosen = self._chosen([_answers(test, values) for test in self._tests]) if are_timed else None
+        chosen = self._chosen([self._answers(test, values) for test in self._tests]) if are_timed else None
         if chosen is None or not values:
             self.output.emit(values, timestamps)
             return
@@ -115,7 +124,10 @@ class InertEventFilter(StreamOperator):
         """Filter columns."""
         asked = zip(self._conditions, self._tests, strict=True)
         chosen = self._chosen(
-            [_mask(each, block) if _is_of_columns(each) else _answers(test, block.values()) for each, test in asked]
+            [
+                _mask(each, block) if _is_of_columns(each) else self._answers(test, block.values())
+                for each, test in asked
+            ]
         )
         if chosen is not None and timestamps is not None:
             chosen = chosen | (timestamps <= self.watermark)
@@ -123,6 +135,16 @@ class InertEventFilter(StreamOperator):
             self.output.emit(block, timestamps)
         elif chosen.any():
             self.output.emit(block.filter(chosen), timestamps[chosen])
+
+    def _answers(self, test: Callable[[Any], Any], values: list[Any]) -> Mask | None:
+        names = self._attributes
+        if names and not all([has_plain_attributes(each, names) for each in set(map(type, values))]):
+            return None
+        try:
+            return np.fromiter(map(bool, map(test, values)), np.bool_, len(values))
+        except Exception:
+            # The pattern may never ask this condition of this event; if it does, it tells what is wrong.
+            return None
 
     def _chosen(self, masks: list[Mask | None]) -> Mask | None:
         """The events that go on; None: all of them."""
@@ -133,14 +155,6 @@ class InertEventFilter(StreamOperator):
             assert mask is not None
             answers = answers | (mask.view(np.uint8) << np.uint8(place))
         return self._goes_on[answers]
-
-
-def _answers(test: Callable[[Any], Any], values: list[Any]) -> Mask | None:
-    try:
-        return np.fromiter(map(bool, map(test, values)), np.bool_, len(values))
-    except Exception:
-        # The pattern may never ask this condition of this event; if it does, it tells what is wrong.
-        return None
 
 
 def _mask(condition: Any, block: ColumnBlock) -> Mask | None:
