@@ -14,11 +14,11 @@ which matches and timeouts come out, so it follows what Flink's library was seen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.cep.pattern import MalformedPatternError
+from penstock.cep.pattern import MalformedPatternError, windows_of
 from penstock.cep.states import STOPPED, State, numbered
 from penstock.runtime.operators.cep.automaton import (
     ALWAYS,
@@ -36,7 +36,7 @@ from penstock.runtime.operators.cep.elements import ANY, NOT_FOLLOW, NOT_NEXT, S
 
 def compile_pattern(elements: tuple[Element, ...]) -> Automaton:
     """Make the automaton of a pattern that was checked."""
-    windows = list(_windows(elements))
+    windows = list(windows_of(elements))
     # As in Flink, `not_followed_by` at the end sees the time that is set there, not on an element before it.
     builder = _Builder(elements, has_window=elements[-1].within_first is not None)
     final = State(-1, FINAL)
@@ -44,14 +44,6 @@ def compile_pattern(elements: tuple[Element, ...]) -> Automaton:
     automaton = numbered(start, builder.names, builder.conditions, min(windows, default=None), builder.asked_for)
     _check_windows(automaton)
     return automaton
-
-
-def _windows(elements: tuple[Element, ...], *, is_group: bool = False) -> Iterator[int]:
-    """The times of whole matches. As in Flink, that of the last element of a group has no effect."""
-    for place, element in enumerate(elements, start=1):
-        if element.within_first is not None and not (is_group and place == len(elements)):
-            yield element.within_first
-        yield from _windows(element.group, is_group=True)
 
 
 def _check_windows(automaton: Automaton) -> None:

@@ -376,10 +376,17 @@ def _check_names(elements: tuple[Element, ...], skip: AfterMatchSkipStrategy) ->
         )
 
 
+def windows_of(elements: tuple[Element, ...], *, is_group: bool = False) -> Iterator[int]:
+    """The times of whole matches. As in Flink, that of the last element of a group has no effect."""
+    for place, element in enumerate(elements, start=1):
+        if element.within_first is not None and not (is_group and place == len(elements)):
+            yield element.within_first
+        yield from windows_of(element.group, is_group=True)
+
+
 def _check_end(elements: tuple[Element, ...]) -> None:
     last = elements[-1]
-    whole = min((each.within_first for each in elements if each.within_first is not None), default=None)
-    has_window = whole is not None or last.within_previous is not None
+    has_window = any(windows_of(elements)) or last.within_previous is not None
     if last.contiguity == NOT_FOLLOW and not has_window:
         raise MalformedPatternError(
             f"not_followed_by({last.name!r}) is the last element, so the pattern needs an end: call within(...)."

@@ -22,7 +22,7 @@ __all__ = ["attributes_read", "has_plain_attributes", "is_sealed"]
 # Types of what a function may have beside its arguments: data, and nothing that can be called.
 _CONSTANTS = ATOMS - {FunctionType, BuiltinFunctionType, ModuleType, type}
 _ONE_NAME = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
-_SLOTS = frozenset({MemberDescriptorType, type(namedtuple("_Pair", "first second").first)})
+_SLOTS = frozenset({MemberDescriptorType, type(inspect.getattr_static(namedtuple("_Single", "item"), "item"))})
 _HARMLESS_FAMILIES = ("LOAD_FAST", "STORE_FAST", "UNARY_", "BUILD_", "POP_JUMP_", "JUMP_", "COMPARE_", "BINARY_")
 _HARMLESS = frozenset(
     {"CACHE", "CALL", "CONTAINS_OP", "CONVERT_VALUE", "COPY", "COPY_FREE_VARS", "DICT_MERGE", "DICT_UPDATE", "END_FOR"}
