@@ -63,7 +63,7 @@ class TableSettings:
             sorts_at_end=_flag(settings, "__table.exec.sort.non-temporal.enabled__")
             or settings.get("execution.runtime-mode", "").upper() == "BATCH",
             has_duplicate_events=_flag(settings, "table.exec.source.cdc-events-duplicate"),
-            lookup_capacity=int(settings.get("table.exec.async-lookup.buffer-capacity", 100)),
+            lookup_capacity=_count(settings, "table.exec.async-lookup.buffer-capacity", 100),
             lookup_timeout_ms=_millis(settings, "table.exec.async-lookup.timeout") or 180_000,
             lookup_allows_unordered=_word(
                 settings, "table.exec.async-lookup.output-mode", "ORDERED", ("ORDERED", "ALLOW_UNORDERED")
@@ -77,6 +77,13 @@ class TableSettings:
             )
             == "TRY_RESOLVE",
         )
+
+
+def _count(settings: Mapping[str, str], key: str, default: int) -> int:
+    value = str(settings.get(key, default))
+    if not value.isdigit() or int(value) < 1:
+        raise ConfigurationError(f"{key} must be a whole number of 1 or more, not {value!r}.")
+    return int(value)
 
 
 def _flag(settings: Mapping[str, str], key: str) -> bool:

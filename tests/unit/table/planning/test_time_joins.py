@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.errors import SqlValidationError
+from penstock.errors import ConfigurationError, SqlValidationError
 from penstock.table.algebra.nodes import PlanNode
 from penstock.table.algebra.temporal_nodes import LookupJoin, TemporalJoin
 from penstock.table.rules.lookup_access import LookupAccess, lookup_access
+from penstock.table.translation.settings import TableSettings
 from penstock.vocabulary.sql.typed_expressions import Literal
 from tests.unit.table.planning.tables import columns, insert, plan, query
 
@@ -224,3 +225,14 @@ def test_what_a_hint_says_is_with_the_join() -> None:
 def test_hints_that_cannot_be(hint: str, message: str) -> None:
     with pytest.raises(SqlValidationError, match=message):
         options(hint)
+
+
+def test_settings_of_lookups_are_read() -> None:
+    key = "table.exec.async-lookup."
+    made = TableSettings.of(
+        {key + "buffer-capacity": "7", key + "timeout": "2 s", key + "output-mode": "ALLOW_UNORDERED"}
+    )
+    assert (made.lookup_capacity, made.lookup_timeout_ms, made.lookup_allows_unordered) == (7, 2000, True)
+    assert (TableSettings().lookup_capacity, TableSettings().lookup_timeout_ms) == (100, 180_000)
+    with pytest.raises(ConfigurationError, match="buffer-capacity must be a whole number of 1 or more, not 'many'"):
+        TableSettings.of({key + "buffer-capacity": "many"})
