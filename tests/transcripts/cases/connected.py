@@ -208,12 +208,12 @@ def union_of_three(first: DataStream, second: DataStream, third: DataStream) -> 
 
 FUNCTIONS = [
     Transcript(
-        "map of connected streams gives one result for each record, None too",
+        "map of connected streams gives one result for each record, and none for None",
         sides,
         [
             Step(Element(1, 5), out=[(("left", 1), 5)]),
             Step(Input(1, Element("b", 3)), out=[(("right", "b"), 3)]),
-            Step(0, out=[(None, None)]),
+            Step(0),
             Step(Input(1, "c"), out=[(("right", "c"), None)]),
         ],
         inputs=2,

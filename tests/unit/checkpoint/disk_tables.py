@@ -9,6 +9,8 @@ from penstock.datastream import DataStream
 from penstock.datastream.stream import add_operator
 from penstock.runtime.operators import table
 from penstock.runtime.operators.table.change_codes import FromChangelogOperator, ToChangelogOperator
+from penstock.runtime.operators.table.count_windows import CountWindowAggregateOperator
+from penstock.runtime.operators.table.final_rows import FinalRowsOperator
 from penstock.runtime.operators.table.stamping import StampOperator
 from penstock.vocabulary.sql.aggregates import result_type
 from penstock.vocabulary.sql.logical_types import MAX_LENGTH, Kind, LogicalType
@@ -94,6 +96,8 @@ def table_aggregates(bench: Any) -> DataStream:
         table.SessionFunctionOperator(window=session, time_field=2, types=TYPES),
         table.OverAggregateOperator(**settings, order=table.OverOrder.ROWTIME, time_field=2, preceding=20),
         table.OverAggregateOperator(**settings, order=table.OverOrder.FIELDS, sort_fields=BY_TIME),
+        CountWindowAggregateOperator(**grouped, size=4, slide=2),
+        FinalRowsOperator(types=TYPES),
     ]
     return together([then(rows, operator, 1) for operator in operators])
 

@@ -41,12 +41,13 @@ from penstock.state.files import read_entries
 from penstock.testing import InProcessJobClient, ManualClock
 from tests.unit.checkpoint.disk_cases import CASES as OPERATOR_CASES
 from tests.unit.checkpoint.disk_cases import Bench
+from tests.unit.checkpoint.disk_queries import QUERY_CASES
 from tests.unit.checkpoint.disk_sinks import SINK_CASES
 from tests.unit.checkpoint.disk_tables import TABLE_CASES
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*pickle")  # some state is pickled on purpose
 
-CASES = [*OPERATOR_CASES, *SINK_CASES, *TABLE_CASES]
+CASES = [*OPERATOR_CASES, *SINK_CASES, *TABLE_CASES, *QUERY_CASES]
 OURS = b"penstock."
 RUN_ELSEWHERE: dict[type, str] = {
     KafkaPartitions: "needs a broker; it is a PartitionedSource, and those are in the cases of files",
@@ -217,7 +218,7 @@ def all_cases(tmp_path: Path, without_broker: None) -> None:
 
 
 BASES = {"StreamOperator", "TimedOperator", "TimingOperator", "RollingOperator"}
-BASES |= {"TableOperator", "KeyedTableOperator", "BundlingOperator"}
+BASES |= {"TableOperator", "KeyedTableOperator", "BundlingOperator", "UserFunctionHolder"}
 
 
 @pytest.mark.usefixtures("all_cases")
