@@ -36,6 +36,9 @@ KNOWN: dict[str, str] = {
     "handled_state/map_none": _NOT_RIGHT,
     "handled_state/list_of_rows": "Typed state has its type at once",
     "handled_state/list_add_none": _TAKEN,
+    "returned/reduce_none": _NONE,
+    "returned/failing_close": "A failing `close()` fails the job",
+    "returned/asks_max_parallelism": "is the number of key groups",
     "rows_asked/types_equal": "Row types of other names are not equal",
     "state/map_put_all": "`put_all` takes a dict",
 }

@@ -10,6 +10,7 @@ from tests.conformance.pyflink_programs.families import (
     lateness,
     mixed,
     partitioners,
+    returned,
     rows_asked,
     side_outputs,
     state,
@@ -26,6 +27,6 @@ FAMILIES: dict[str, list[Program]] = {
     module.__name__.rpartition(".")[2]: module.PROGRAMS
     for module in (
         *(streams, keyed, windows, lateness, triggers, connected, state, timers, side_outputs, types_and_rows),
-        *(async_calls, partitioners, watermarks, mixed, handled_state, rows_asked),
+        *(async_calls, partitioners, watermarks, mixed, handled_state, returned, rows_asked),
     )
 }
