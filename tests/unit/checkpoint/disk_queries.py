@@ -13,10 +13,9 @@ from penstock.table import (
     LookupFunction,
     StreamTableEnvironment,
     TableAggregateFunction,
-    udtaf,
-    udtf,
 )
 from penstock.table.expressions import col
+from penstock.table.udf import udtaf, udtf
 from tests.unit.checkpoint.disk_cases import COUNT, Bench, run_sql
 
 MOMENTS = f"""CREATE TEMPORARY TABLE moments (n BIGINT NOT NULL, k AS MOD(n, 3), ts AS TO_TIMESTAMP_LTZ(n * 10, 3),
@@ -30,8 +29,8 @@ LOOKUP = "JOIN names FOR SYSTEM_TIME AS OF m.now AS c ON m.k = c.k"
 QUERIES = (
     "SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE moments, DESCRIPTOR(ts), INTERVAL '1' SECOND)) "
     "GROUP BY k, window_start, window_end",
-    f"SELECT m.n, c.name FROM moments AS m {LOOKUP}",
-    f"SELECT /*+ LOOKUP('table' = 'names', 'async' = 'true') */ m.n, c.name FROM moments AS m {LOOKUP}",
+    f"SELECT /*+ LOOKUP('table' = 'c', 'async' = 'false') */ m.n, c.name FROM moments AS m {LOOKUP}",
+    f"SELECT /*+ LOOKUP('table' = 'c', 'async' = 'true') */ m.n, c.name FROM moments AS m {LOOKUP}",
     f"SELECT m.k, m.c, c.name FROM (SELECT k, COUNT(*) AS c, PROCTIME() AS now FROM moments GROUP BY k) AS m {LOOKUP}",
     "SELECT m.n, v.n FROM moments AS m JOIN versions FOR SYSTEM_TIME AS OF m.ts AS v ON m.k = v.k",
     "SELECT * FROM moments MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.n AS a, B.n AS b "
