@@ -1,7 +1,9 @@
 """Queries that Flink SQL and Spark SQL both can say, and the random tables they are asked of.
 
 A query is one text for both where both spell it the same. Where they do not, `spark` has Spark's text. Results must not
-depend on the order in which rows come, so every order is a total one.
+depend on the order in which rows come, so every order is a total one. Left out, because they rightly differ: an
+aggregate without keys over no rows, of which a stream says nothing before a row comes, and IN as a value that is
+unknown, which Spark takes for false.
 """
 
 from __future__ import annotations
@@ -104,7 +106,7 @@ ROWS = family(
     "SELECT id, UPPER(user_name), CHAR_LENGTH(user_name), SUBSTRING(user_name, 2, 1), ABS(amount) FROM orders",
     "SELECT id, amount IS DISTINCT FROM kind, NULLIF(kind, 1), MOD(amount, 3) FROM orders",
     "SELECT id, CAST(price AS INT), ROUND(price, 1), FLOOR(price), CEIL(price) FROM orders",
-    "SELECT id, EXTRACT(MINUTE FROM at), EXTRACT(SECOND FROM CAST(at AS TIMESTAMP(0))) >= 30 FROM orders",
+    "SELECT id, EXTRACT(HOUR FROM at), EXTRACT(MINUTE FROM at), EXTRACT(DAY FROM at) FROM orders",
     "SELECT DISTINCT user_name, kind FROM orders",
     "SELECT x, y FROM (VALUES (1, 'a'), (2, 'b'), (3, CAST(NULL AS STRING))) AS t (x, y) WHERE x > 1",
     "WITH big AS (SELECT * FROM orders WHERE amount > 1), few AS (SELECT id FROM big WHERE kind = 1) SELECT * FROM few",
@@ -116,7 +118,6 @@ GROUPS = family(
     "SELECT user_name, COUNT(*), COUNT(amount), SUM(amount), MIN(amount), MAX(price) FROM orders GROUP BY user_name",
     "SELECT user_name, kind, AVG(CAST(amount AS DOUBLE)) FROM orders GROUP BY user_name, kind",
     "SELECT COUNT(*), SUM(amount), MIN(user_name) FROM orders",
-    "SELECT COUNT(*), SUM(amount) FROM orders WHERE id < 0",
     "SELECT kind, COUNT(*) FROM orders WHERE id < 0 GROUP BY kind",
     "SELECT amount + 1, COUNT(*) FROM orders GROUP BY amount + 1",
     "SELECT user_name, SUM(price) FROM orders GROUP BY user_name HAVING COUNT(*) > 4 AND MIN(amount) < 2",
@@ -222,13 +223,18 @@ SUBQUERIES = family(
     "SELECT id FROM orders WHERE kind = 1 OR user_name NOT IN (SELECT name FROM people WHERE name IS NOT NULL)",
     "SELECT id FROM orders o WHERE kind = 1 OR EXISTS (SELECT 1 FROM people p WHERE p.name = o.user_name)",
     "SELECT id, CASE WHEN kind IN (SELECT level FROM stock) THEN 'in' ELSE 'out' END FROM orders",
-    "SELECT id, user_name IN (SELECT name FROM people) FROM orders",
+    "SELECT id, (user_name IN (SELECT name FROM people)) IS TRUE FROM orders",
     "SELECT id, EXISTS (SELECT 1 FROM stock WHERE level = 3) FROM orders",
     "SELECT user_name, COUNT(*) FROM orders GROUP BY user_name HAVING COUNT(*) > (SELECT COUNT(*) FROM stock)",
     "SELECT user_name, COUNT(*) FROM orders GROUP BY user_name HAVING user_name IN (SELECT name FROM people)",
     "SELECT name FROM people WHERE name IN (SELECT user_name FROM orders GROUP BY user_name HAVING COUNT(*) > 6)",
     "SELECT COUNT(*) FROM orders WHERE user_name IN (SELECT name FROM people)",
-    "SELECT user_name, (SELECT MAX(age) FROM people WHERE name = user_name) FROM orders GROUP BY user_name",
+    (
+        "SELECT user_name, (SELECT MAX(age) FROM people WHERE name = user_name) FROM orders GROUP BY user_name",
+        "SELECT u, (SELECT MAX(age) FROM people WHERE name = u) FROM (SELECT DISTINCT user_name AS u FROM orders)",
+    ),
+    "SELECT p.age, t.n, t.m FROM people p, LATERAL "
+    "(SELECT COUNT(*) AS n, MAX(amount) AS m FROM orders o WHERE o.user_name = p.name) t",
     "SELECT kind, COUNT(*) FROM orders o GROUP BY kind HAVING EXISTS (SELECT 1 FROM stock s WHERE s.kind = o.kind)",
     "SELECT id FROM orders o WHERE amount IN (SELECT level FROM stock s WHERE s.kind = o.kind) OR kind = 2",
     "SELECT id, NOT EXISTS (SELECT 1 FROM people p WHERE p.name = o.user_name AND p.age > 22) FROM orders o",
@@ -249,9 +255,9 @@ def windowed(call: str, window: str, keys: str = "", results: str = "COUNT(*), S
 TUMBLE = "TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '10' SECOND)"
 HOP = "HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '5' SECOND, INTERVAL '15' SECOND)"
 CUMULATE = "CUMULATE(TABLE orders, DESCRIPTOR(at), INTERVAL '10' SECOND, INTERVAL '30' SECOND)"
-PANES = """(SELECT t.*, struct(w.start AS start, w.start + make_dt_interval(0, 0, 0, 10 * n) AS end) AS w
-            FROM (SELECT *, window(at, '30 seconds') AS w FROM orders) t LATERAL VIEW explode(array(1, 2, 3)) AS n
-            WHERE at < w.start + make_dt_interval(0, 0, 0, 10 * n))"""
+PANES = """(SELECT t.*, struct(p.start AS start, p.start + make_dt_interval(0, 0, 0, 10 * n) AS end) AS w
+            FROM (SELECT *, window(at, '30 seconds') AS p FROM orders) t LATERAL VIEW explode(array(1, 2, 3)) AS n
+            WHERE at < p.start + make_dt_interval(0, 0, 0, 10 * n))"""
 
 
 def cumulated(keys: str, results: str) -> tuple[str, str]:

@@ -161,3 +161,8 @@ def test_mini_batches_give_one_change_for_each_key(settings: dict[str, str], wan
     tables.create_temporary_view("k", tables.from_elements([("a",), ("a",), ("a",), ("b",)], ["s"]))
     rows = tables.execute_sql("SELECT s, COUNT(*) FROM k GROUP BY s").collect()
     assert [f"{row.get_row_kind()} {row[0]}{row[1]}" for row in rows] == wanted
+
+
+def test_a_lateral_aggregate_has_a_row_for_every_row(tables: StreamTableEnvironment) -> None:
+    query = "SELECT t.n, x.c, x.m FROM t, LATERAL (SELECT COUNT(*) AS c, MAX(u.s) AS m FROM u WHERE u.n = t.n) AS x"
+    assert held(tables, query) == Counter({(1, 0, None): 1, (2, 2, "b"): 2, (3, 0, None): 1})

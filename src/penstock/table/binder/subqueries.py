@@ -191,11 +191,17 @@ class SubqueryBinder:
         shown = len(bound.types)
         right, parts = self._decorrelated(bound, subquery)
         width = len(plan.types)
+        is_single = bool(parts) and _is_single_row(bound)
+        if is_single:  # an aggregate without keys has a row for every row of the plan, of no rows too
+            kind = JoinKind.LEFT
         joined = join_of(plan, right, kind, conjunction([self._over_both(each, width) for each in parts]))
-        kept = range(width + shown)
-        if len(joined.types) == width + shown:
+        fields: list[TypedExpression] = [joined.field(each) for each in range(width + shown)]
+        for index in range(shown if is_single else 0):
+            if _is_count(bound, index):
+                fields[width + index] = scalar.call("COALESCE", (fields[width + index], Literal(0, COUNTED)))
+        if len(joined.types) == width + shown and tuple(fields) == joined.fields:
             return joined
-        return Project(joined, tuple([joined.field(each) for each in kept]), joined.names[: width + shown])
+        return Project(joined, tuple(fields), joined.names[: width + shown])
 
     # ---- correlation ----
 
@@ -261,9 +267,8 @@ def _is_single_row(plan: PlanNode) -> bool:
     return (isinstance(plan, Aggregate) and not plan.keys) or (isinstance(plan, Values) and len(plan.rows) == 1)
 
 
-def _is_count(plan: PlanNode) -> bool:
-    """Whether the only column of a query is the result of COUNT."""
-    index = 0
+def _is_count(plan: PlanNode, index: int = 0) -> bool:
+    """Whether a column of a query is the result of COUNT."""
     while isinstance(plan, Project):
         expression = plan.expressions[index]
         if not isinstance(expression, FieldRef):
