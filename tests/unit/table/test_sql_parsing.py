@@ -204,3 +204,10 @@ def test_text_without_an_end_is_refused() -> None:
 
 def test_an_expression() -> None:
     assert isinstance(parse_expression("a - INTERVAL '1' SECOND"), exp.Sub)
+
+
+@pytest.mark.parametrize("text", ["SELECT a,, b FROM t", "SELECT a, FROM t", "SELECT f(a,) FROM t", "SELECT a,"])
+def test_a_comma_with_nothing_behind_it_is_refused(text: str) -> None:
+    with pytest.raises(SqlParserError, match="Nothing stands behind this comma") as raised:
+        parse(text)
+    assert raised.value.column == text.index(",") + 1

@@ -204,6 +204,7 @@ def _plain_statements(tokens: Sequence[Token], text: str) -> list[Statement]:
 
 
 def _read(tokens: Sequence[Token], text: str, read: Callable[[StatementParser], T]) -> T:
+    _refuse_lone_commas(tokens, text)
     found: list[T] = []
 
     def method(parser: Any) -> None:
@@ -214,6 +215,14 @@ def _read(tokens: Sequence[Token], text: str, read: Callable[[StatementParser], 
     except PlacedParseError as error:
         raise _error(str(error), text, error.token) from None
     return found[0]
+
+
+def _refuse_lone_commas(tokens: Sequence[Token], text: str) -> None:
+    """Refuse a comma with nothing behind it, which sqlglot passes over."""
+    for comma, behind in zip(tokens, [*tokens[1:], None], strict=True):
+        is_lone = behind is None or behind.token_type in (TokenType.COMMA, TokenType.R_PAREN, TokenType.FROM)
+        if comma.token_type is TokenType.COMMA and is_lone:
+            raise _error("Nothing stands behind this comma", text, comma)
 
 
 def _error(message: str, text: str, token: Token) -> SqlParserError:
