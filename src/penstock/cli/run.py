@@ -64,7 +64,7 @@ def run(
     configuration = configuration_of(settings or [], from_savepoint, parallelism, master, allow_non_restored_state)
     program = Program(module or words.pop(0), is_module=module is not None, arguments=tuple(words))
     if settings:
-        tell_of_unknown(configuration)
+        tell_of_unknown(configuration, ("table.",))
     _tell_of_misplaced(words)
     if detached:
         raise typer.Exit(_run_detached(program, configuration, log))

@@ -89,6 +89,10 @@ class TableEnvironment(FunctionRegistry):
         self._is_streaming = settings.is_streaming_mode()
         self._catalogs = CatalogManager(settings.get_built_in_catalog_name(), settings.get_built_in_database_name())
         self._config = TableConfig(self._configure)
+        # What the program's configuration, or the command line, says about tables.
+        for key, value in self.stream_environment.get_configuration().to_dict().items():
+            if key.startswith("table."):
+                self._config.set(key, value)
         self._config.add_configuration(settings.get_configuration())
         self._statements = CatalogStatements(self._catalogs)
         self._shower = Shower(self._catalogs, self._schema_of, scalar.function_names)

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import penstock
-from penstock.table import TableConfig
+from penstock.common import Configuration
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.table import StreamTableEnvironment, TableConfig
 from penstock.table.setting_keys import KEYS
 
 SOURCES = Path(penstock.__file__).parent
@@ -42,3 +44,11 @@ def test_keys_with_an_effect_and_those_of_others_do_not_warn() -> None:
         config.set(key, "1")
     config.set_max_generated_code_length(5_000)
     assert config.get("my.own.key", "") == "1"
+
+
+def test_settings_of_the_program_reach_its_tables() -> None:
+    configuration = Configuration().set_string("table.local-time-zone", "Asia/Tokyo")
+    tables = StreamTableEnvironment.create(StreamExecutionEnvironment.in_process(configuration=configuration))
+    ((local,),) = tables.execute_sql("SELECT CAST(TO_TIMESTAMP_LTZ(0, 3) AS STRING)").collect()
+    assert local == "1970-01-01 09:00:00.000"
+    assert tables.get_config().get_local_timezone() == "Asia/Tokyo"
