@@ -15,6 +15,7 @@ from penstock.checkpoint.seal import Frames
 from penstock.connectors.sink import WorkRunner
 from penstock.engine.spark.control import Control
 from penstock.engine.spark.driver_sinks import SparkDriverSinks
+from penstock.engine.spark.quiet_py4j import tell_elsewhere
 from penstock.engine.spark.rows_arrow import from_batch
 from penstock.engine.spark.spark_logs import read_offsets
 from penstock.graph.plan import JobPlan
@@ -60,6 +61,7 @@ class BatchCommitter:
         except Exception as error:
             # Spark would only hand back the text of it.
             self.error = error
+            tell_elsewhere(error)
             raise
         if self.versions.have_all_ended(sealed):
             self.finished_batch = batch

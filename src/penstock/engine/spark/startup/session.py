@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from penstock.engine.spark.quiet_py4j import hush_py4j
 from penstock.engine.spark.startup.class_archive import ClassArchive
 from penstock.engine.spark.startup.fast_start import tell_workers
 from penstock.engine.spark.startup.java_process import forget_dead_java, made_by_penstock
@@ -50,7 +50,7 @@ QUERY_CONFIG = {
 
 def get_session(settings: JobSettings) -> SparkSession:
     """The session that is there, which stays as its user made it, or a new one for this job's settings."""
-    _hush_py4j()
+    hush_py4j()
     forget_dead_java()
     # By the context: a session is active for a thread, and the job may be started by another one.
     if SparkContext._active_spark_context is not None:
@@ -60,13 +60,6 @@ def get_session(settings: JobSettings) -> SparkSession:
         session = _new_session(settings)
     tell_workers(session.sparkContext.environment, fast_start=settings.fast_start)
     return session
-
-
-def _hush_py4j() -> None:
-    """Py4J tells every call into the JVM as news: thousands of lines for a program that asks for news of its own."""
-    logger = logging.getLogger("py4j")
-    if logger.level == logging.NOTSET:
-        logger.setLevel(logging.WARNING)
 
 
 def _new_session(settings: JobSettings) -> SparkSession:
