@@ -13,7 +13,8 @@ import pytest
 
 from penstock.common.job_progress import Progress
 from penstock.common.job_status import JobStatus
-from penstock.engine.spark.startup import session, worker_equipment
+from penstock.engine.spark.quiet_py4j import hush_py4j
+from penstock.engine.spark.startup import worker_equipment
 from penstock.engine.spark.startup.worker_probe import look
 from penstock.errors import ConfigurationError
 from penstock.job.interrupts import plain_interrupts
@@ -101,7 +102,7 @@ def test_py4j_is_quiet_unless_somebody_asked_for_it(level: int, becomes: int) ->
     before = logger.level
     logger.setLevel(level)
     try:
-        session._hush_py4j()
+        hush_py4j()
         assert logger.level == becomes
     finally:
         logger.setLevel(before)

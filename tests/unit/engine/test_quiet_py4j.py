@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
 import pytest
 
 from penstock.engine.spark.quiet_py4j import hush_py4j, tell_elsewhere
+
+
+@pytest.fixture(autouse=True)
+def level_of_py4j() -> Iterator[None]:
+    logger = logging.getLogger("py4j")
+    before = logger.level
+    yield
+    logger.setLevel(before)
 
 
 def test_only_what_is_told_elsewhere_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
