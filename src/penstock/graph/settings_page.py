@@ -32,7 +32,7 @@ def settings_page() -> str:
             "## Penstock's own settings\n",
             _table(setting for setting in acting if not setting.is_flinks),
             "## Settings without effect\n",
-            "Flink programs may set these. Penstock checks and stores the values, and your program can read them back.\n"
+            "Flink programs may set these. Penstock checks and stores the values, and your program can read them.\n"
             "If you ask for something that does not happen, a warning says why.\n",
             _table(kept).rstrip("\n") + "\n",
         )
