@@ -97,8 +97,8 @@ def checked_condition(method: str, condition: Any) -> Any:
     function = getattr(condition, "filter", condition)
     if any(is_kind(function) for is_kind in _NEVER_FALSE):
         raise TypeError(
-            f"{method}: {condition!r} is a coroutine or generator function: what it returns is always true. Give "
-            "a plain function."
+            f"{method}: {condition!r} is a coroutine or generator function, whose result is always true. Pass a plain "
+            "function."
         )
     if isinstance(condition, (IterativeCondition, SimpleCondition, Expression, BooleanConditions)):
         return condition

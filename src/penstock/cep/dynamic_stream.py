@@ -54,8 +54,8 @@ class DynamicPatternStream(SearchedStream):
     def _then(self, function: Any, output_type: TypeInformation | None) -> DataStream:
         if self._are_updates_timed and self._is_processing_time:
             raise GraphError(
-                "updates_in_event_time: in processing time an update takes effect when it comes; leave one of "
-                "updates_in_event_time() and in_processing_time() out."
+                "updates_in_event_time: in processing time an update takes effect when it arrives; leave out one of "
+                "updates_in_event_time() and in_processing_time()."
             )
         spec = DynamicSpec(
             Updates(self._stream.output_type),

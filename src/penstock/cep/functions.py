@@ -47,7 +47,7 @@ class PatternProcessFunction(Function, Generic[IN, OUT]):
     def process_match(self, match: dict[str, list[IN]], ctx: PatternProcessFunction.Context) -> Iterable[OUT] | None:
         """Yield or return the results for a match: events by name of their element, in order.
 
-        An element that took no event is not in the match. A third argument would be a collector.
+        An element that took no event is not in the match. An optional third parameter is a collector.
         """
 
 
@@ -72,7 +72,7 @@ class PatternFlatSelectFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     def flat_select(self, match: dict[str, list[IN]]) -> Iterable[OUT] | None:
-        """Yield or return the elements for a match; a second argument would be a collector."""
+        """Yield or return the elements for a match; an optional second parameter is a collector."""
 
 
 class PatternTimeoutFunction(Function, Generic[IN, OUT]):
@@ -88,4 +88,4 @@ class PatternFlatTimeoutFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     def timeout(self, match: dict[str, list[IN]], timeout_timestamp: int) -> Iterable[OUT] | None:
-        """Yield or return the elements for a partial match; a third argument would be a collector."""
+        """Yield or return the elements for a partial match; an optional third parameter is a collector."""

@@ -94,10 +94,10 @@ class Pattern:
         if self._element.is_optional:
             raise MalformedPatternError(
                 f"{method}: what must not come cannot stand behind {self.get_name()!r}, which may be left out. Use two "
-                "patterns: one with it, one without."
+                "patterns: one with it, one without it."
             )
         if isinstance(name, Pattern):
-            raise MalformedPatternError(f"{method}: a group cannot be negated; give a name.")
+            raise MalformedPatternError(f"{method}: a group cannot be negated; pass a name.")
         return _with_element(method, name, contiguity, self, self._skip)
 
     # ---- conditions ----
@@ -131,10 +131,10 @@ class Pattern:
     def until(self, until_condition: Condition) -> Pattern:
         """End a loop at an event, which is neither taken nor passed over."""
         if self._element.until is not None:
-            raise MalformedPatternError(f"until: {self.get_name()!r} has an until condition already; it can have one.")
+            raise MalformedPatternError(f"until: {self.get_name()!r} already has an until condition.")
         if not self._element.is_loop:
             raise MalformedPatternError(
-                f"until: {self.get_name()!r} is no loop; call one_or_more() or times_or_more(n) before."
+                f"until: {self.get_name()!r} is not a loop; call one_or_more() or times_or_more(n) first."
             )
         return self._set(until=self._checked("until", until_condition))
 
@@ -166,7 +166,7 @@ class Pattern:
     def _quantify(self, method: str, least: int, most: int | None, gap: Length | None) -> Pattern:
         self._refuse_not(method)
         if self._element.is_quantified:
-            raise MalformedPatternError(f"{method}: {self.get_name()!r} has a quantifier already; it can have one.")
+            raise MalformedPatternError(f"{method}: {self.get_name()!r} already has a quantifier.")
         # As in Flink, a quantifier starts anew: optional() is to be called after it.
         fresh = {"is_optional": False, "inner": RELAXED}
         return self._set(
@@ -179,10 +179,10 @@ class Pattern:
         if self._previous is not None and self._previous._element.is_greedy:
             raise MalformedPatternError(
                 f"optional: {self.get_name()!r} comes after {self._previous.get_name()!r}, which is greedy: an element "
-                "behind a greedy one cannot be left out."
+                "after a greedy one cannot be optional."
             )
         if self._element.is_optional:
-            raise MalformedPatternError(f"optional: {self.get_name()!r} is optional already.")
+            raise MalformedPatternError(f"optional: {self.get_name()!r} is already optional.")
         return self._set(is_optional=True)
 
     def greedy(self) -> Pattern:
@@ -295,11 +295,11 @@ class Pattern:
 
     def _refuse_not(self, method: str) -> None:
         if self._element.is_negative:
-            raise MalformedPatternError(f"{method}: {self.get_name()!r} must not come, so it can have no quantifier.")
+            raise MalformedPatternError(f"{method}: {self.get_name()!r} is negated, so it cannot have a quantifier.")
 
     def _refuse_group(self, method: str) -> None:
         if self._element.group:
-            raise MalformedPatternError(f"{method}: a group cannot have this; set it for the elements of the group.")
+            raise MalformedPatternError(f"{method}: not possible for a group; call it on the elements of the group.")
 
     def _refuse_single(self, method: str) -> None:
         if not self._element.is_quantified:
@@ -340,7 +340,9 @@ def _length(method: str, length: Any) -> int:
     if millis <= 0:
         raise MalformedPatternError(f"{method}: the time must be above 0 ms, got {millis} ms.")
     if millis > MAX_WATERMARK:
-        raise MalformedPatternError(f"{method}: the time must fit 64 bits, got {millis} ms; leave it out for no bound.")
+        raise MalformedPatternError(
+            f"{method}: the time must fit into 64 bits, got {millis} ms; leave it out for no limit."
+        )
     return millis
 
 
@@ -389,5 +391,5 @@ def _check_end(elements: tuple[Element, ...]) -> None:
     has_window = any(windows_of(elements)) or last.within_previous is not None
     if last.contiguity == NOT_FOLLOW and not has_window:
         raise MalformedPatternError(
-            f"not_followed_by({last.name!r}) is the last element, so the pattern needs an end: call within(...)."
+            f"not_followed_by({last.name!r}) is the last element, so the pattern needs a time limit: call within(...)."
         )

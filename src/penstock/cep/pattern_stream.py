@@ -33,9 +33,7 @@ class CEP:
         """
         check_search("CEP.pattern", stream, comparator)
         if not isinstance(pattern, Pattern):
-            raise GraphError(
-                f"CEP.pattern: expected a Pattern, which begins with Pattern.begin(name), got {pattern!r}."
-            )
+            raise GraphError(f"CEP.pattern: expected a Pattern, made with Pattern.begin(name), got {pattern!r}.")
         return PatternStream(stream, pattern, comparator)
 
     @staticmethod
@@ -50,7 +48,9 @@ class CEP:
         check_search("CEP.dynamic_patterns", stream, comparator)
         check_search("CEP.dynamic_patterns", pattern_updates, None)
         if stream.environment is not pattern_updates.environment:
-            raise GraphError("CEP.dynamic_patterns: the streams belong to different environments; build them from one.")
+            raise GraphError(
+                "CEP.dynamic_patterns: the streams belong to different environments; build them in one environment."
+            )
         return DynamicPatternStream(stream, pattern_updates, comparator)
 
 

@@ -183,7 +183,7 @@ class _CacheCommitter(Committer):
             else:
                 raise SinkError(
                     f"The records of a cached stream are gone: there is no {storage.full(item.written)}. Tasks and "
-                    "driver must see one folder: set a checkpoint directory that every machine reaches."
+                    "driver must use the same folder: set a checkpoint directory that every machine can reach."
                 )
 
 
@@ -235,7 +235,7 @@ class CachedSource(SplitSource):
                 while begin < min(stop, file.records):
                     header = stream.read(_FRAME.size)
                     if len(header) < _FRAME.size:
-                        raise _damaged(storage.full(file.name), "is cut off")
+                        raise _damaged(storage.full(file.name), "is truncated")
                     records, packed_size, plain_size, checksum = _FRAME.unpack(header)
                     if begin + records <= start:
                         stream.seek(packed_size, 1)
@@ -255,5 +255,5 @@ class CachedSource(SplitSource):
 def _damaged(name: str, what: str) -> SourceError:
     return SourceError(
         f"The file {name} of a cached stream {what}: call invalidate() on the stream, and the next job computes it "
-        "again. Nobody else may touch the folder, and every machine must reach it."
+        "again. Nothing else may change the folder, and every machine must reach it."
     )

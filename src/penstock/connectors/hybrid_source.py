@@ -38,7 +38,7 @@ class HybridSource(PartitionedSource[T_co]):
             if number < len(sources) and not source.is_bounded():
                 raise ConfigurationError(
                     f"HybridSource: source {number} of {len(sources)} never ends, so the next one would never begin; "
-                    "make it bounded, or let it be the last."
+                    "make it bounded, or put it last."
                 )
         self.sources = list(sources)
 

@@ -168,7 +168,8 @@ class Sink(ABC, Generic[T_contra]):
         """What the writers of another job go on from, where the files of these states are taken care of."""
         if len(states) != parallelism and any(state is not None for state in states):
             raise SinkError(
-                f"{type(self).__name__} carries state that it cannot divide: keep its parallelism at {len(states)}, or "
+                f"{type(self).__name__} has state that it cannot redistribute: keep its parallelism at {len(states)}, "
+                "or "
                 "let it implement restored_states()."
             )
         return states if len(states) == parallelism else [None] * parallelism

@@ -251,7 +251,7 @@ class _LineFetcher(PartitionReader):
                 at += len(lines)
                 yield each.name, (lines, None)
             if at < each.stop:  # they died with the process that held them
-                _log.warning("source %r has lost %d lines with its driver", self._name, each.stop - at)
+                _log.warning("source %r lost %d lines when its driver died", self._name, each.stop - at)
                 yield each.name, Counted("lost_records", each.stop - at)
 
     def _fetched(self, wanted: PartitionRange) -> Iterator[list[str]]:

@@ -106,7 +106,7 @@ class _HeapState:
         return EMPTY
 
     def abort(self) -> None:
-        raise AssertionError("a harness does not abort")
+        raise AssertionError("a harness cannot abort")
 
 
 class _Tap(StreamOperator):

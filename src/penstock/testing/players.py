@@ -45,7 +45,7 @@ def play_in_process(transcript: Transcript) -> None:
         client.run_batch()
         left[number] = left_of_branch(client.job.directory, client.job.plan, source_names(transcript, 0))
     if client.run_batch():
-        raise TranscriptMismatch(f"transcript {transcript.name!r}, {level}: the job goes on after the last step")
+        raise TranscriptMismatch(f"transcript {transcript.name!r}, {level}: the job continues after the last step")
     client.cancel()
     compare_steps(transcript, level, heard_by_step(transcript, 0, sink.results))
     compare_all_left(transcript, level, left)

@@ -124,8 +124,8 @@ class FileCommitter(Committer):
                 raise SinkError(
                     f"The file sink at {self._storage.location} cannot publish {item.final}: its staged file "
                     f"{self._storage.full(item.staged)} {damage}. Nothing of this version was published. Restore the "
-                    "file from a copy, or start from a savepoint. Tasks and driver must see one directory, and nobody "
-                    "else may touch it."
+                    "file from a copy, or start from a savepoint. Tasks and driver must use the same directory, and "
+                    "nothing else may change it."
                 )
 
     def _apply(self, files: list[PublishFile], committables: list[Any]) -> None:

@@ -244,9 +244,9 @@ def open_columns(files: arrow_fs.FileSystem, path: str, file_format: str) -> Ope
         stream = files.open_input_file(path)
         return _open_parquet(stream) if file_format == "parquet" else _open_orc(stream)
     except FileNotFoundError:
-        raise SourceError(f"the file {path} is gone, but it has not been read to its end: put it back") from None
+        raise SourceError(f"the file {path} is gone, but was not read to its end: put it back") from None
     except (pa.ArrowException, OSError) as error:
-        raise SourceError(f"{path} is no whole {file_format} file: {error}") from None
+        raise SourceError(f"{path} is not a complete {file_format} file: {error}") from None
 
 
 def _open_parquet(stream: Any) -> OpenedColumns:

@@ -139,7 +139,7 @@ def _form_of(type_info: TypeInformation) -> Form:
     if isinstance(type_info, RecordTypeInfo):
         if not is_plain_record(type_info.record_class):
             raise ConfigurationError(
-                f"of_columns: {type_info.record_class.__qualname__} is no dataclass or named tuple whose fields are "
+                f"of_columns: {type_info.record_class.__qualname__} is not a dataclass or named tuple whose fields are "
                 f"just what it is made from: leave out __post_init__ and __init__, or generate single records."
             )
         return type_info.record_class

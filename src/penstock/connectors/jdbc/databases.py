@@ -198,8 +198,7 @@ def database_of(url: str, user: str | None = None, password: str | None = None, 
         path = rest.removeprefix("//") if rest.startswith("///") else rest
         if path in ("", ":memory:"):
             raise ConfigurationError(
-                f"JDBC URL {url!r}: tasks run in processes of their own, so a database in memory would be seen by none"
-                " of the others; name a file"
+                f"JDBC URL {url!r}: tasks are separate processes, which cannot share an in-memory database; use a file"
             )
         return SqliteDatabase(f"jdbc:sqlite:{path}", {"path": path})
     if importlib.util.find_spec("psycopg") is None:
@@ -266,7 +265,7 @@ def in_transaction(database: Database, work: Callable[[Any], T], max_retries: in
         except database.library.Error as error:
             if number == max_retries or not database.may_pass(error):
                 raise
-            _log.warning("%s: %s is tried again: %s", who, database.url, str(error).strip())
+            _log.warning("%s: %s is retried: %s", who, database.url, str(error).strip())
         time.sleep(number)
     raise AssertionError("the last try returns or raises")
 

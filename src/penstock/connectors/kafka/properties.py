@@ -81,7 +81,7 @@ def client_properties(java_style: dict[str, str], who: str) -> dict[str, str]:
         if name in _REFUSED:
             raise ConfigurationError(f"{who}: the Kafka property {name!r} cannot be used: {_REFUSED[name]}")
         if name in _WITHOUT_MEANING:
-            _log.warning("%s: the Kafka property %r has no meaning here and is left out", who, name)
+            _log.warning("%s: the Kafka property %r has no effect here and is ignored", who, name)
         elif name == "buffer.memory":
             found["queue.buffering.max.kbytes"] = str(max(1, _whole_number(name, value, who) // 1024))
         elif name == "ssl.endpoint.identification.algorithm":
@@ -104,7 +104,7 @@ def _text(name: str, value: Any, who: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, (str, int, float)):
-        raise ConfigurationError(f"{who}: the Kafka property {name!r} is a text, got {type(value).__name__}")
+        raise ConfigurationError(f"{who}: the Kafka property {name!r} must be a string, got {type(value).__name__}")
     return str(value)
 
 

@@ -44,7 +44,7 @@ class KafkaSink(StagedSink):
         self.prefix = transactional_id_prefix
         if self.is_staged and not transactional_id_prefix:
             raise ConfigurationError(
-                "KafkaSink: exactly-once delivery needs set_transactional_id_prefix(...), a text that no other job on "
+                "KafkaSink: exactly-once delivery needs set_transactional_id_prefix(...), a name that no other job on "
                 "the same Kafka cluster uses"
             )
 
