@@ -10,7 +10,9 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
+import penstock
 from penstock.checkpoint import Seal
 from penstock.engine.in_process.batches import BatchRunner, Scratch
 from penstock.engine.in_process.chances import Chances
@@ -146,6 +148,10 @@ class LiveEngine:
     def finish(self) -> None:
         """Close the functions; one that cannot be closed fails the job."""
         self.runner.close_functions()
+
+    def cluster(self) -> dict[str, Any]:
+        """This process does everything."""
+        return {"engine": "in-process", "version": penstock.__version__, "master": None, "web_url": None, "workers": []}
 
     def close(self, *, is_well: bool, is_held: bool) -> None:
         """Remove what the job has on disk of its own."""
