@@ -57,7 +57,7 @@ LAYERS: dict[str, set[str]] = {
     "state_processor": CORE | VERSIONS | {"datastream", "scratch"},
     # Drives the engine that needs no Spark, and plugs crashes into it.
     "testing": CORE | VERSIONS | {"asynchronous", "datastream", "engine.in_process", "job"},
-    "server": CORE | VERSIONS | {"datastream", "engine", "job", "table"},
+    "server": CORE | VERSIONS | {"datastream", "engine", "job", "scratch", "table", "user_cache"},
     "cli": CORE
     | VERSIONS
     | {"datastream", "engine", "job", "kafka_broker", "scratch", "server", "table", "user_cache"},

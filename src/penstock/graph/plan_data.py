@@ -1,4 +1,4 @@
-"""A plan as plain data: vertices, their operators, and what reaches them how. For pages and clients, not for running."""
+"""A plan as plain data for pages and clients: vertices, their operators, and what reaches them how."""
 
 from __future__ import annotations
 

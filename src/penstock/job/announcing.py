@@ -110,10 +110,8 @@ class Announcement:
                 _log.warning("the card of job %r could not be removed: %s", self._card.name, error)
 
     def document(self) -> dict[str, Any]:
-        """Everything that can be told of the job, with its places and its process."""
-        card = self._card
-        places = {"checkpoint": card.checkpoint, "savepoint_directory": self._savepoint_directory}
-        return {**self.job.document(), **places, "process": process_facts()}
+        """Everything that can be told of the job, with its process."""
+        return {**self.job.document(), "checkpoint": self._card.checkpoint, "process": process_facts()}
 
     def keep(self) -> None:
         """Leave what is known of the job, which has ended."""

@@ -43,7 +43,7 @@ _RECORD = re.compile(r"^record: (?P<record>.*)$", re.MULTILINE)
 
 
 def job_document(job: Job) -> dict[str, Any]:
-    """The document of a job; who announces it adds its places and its process."""
+    """The document of a job; who announces it adds its process."""
     journal = job.statistics.journal
     status = job.status
     ended_ms = journal.status_ms.get(status.name) if status.is_globally_terminal_state() else None
@@ -68,6 +68,8 @@ def job_document(job: Job) -> dict[str, Any]:
         "restart_strategy": job.settings.restart_strategy.get_description(),
         "parallelism": job.settings.parallelism,
         "cluster": job.cluster(),
+        "checkpoint": job.settings.checkpoint_directory,
+        "savepoint_directory": job.settings.savepoint_directory,
     }
 
 

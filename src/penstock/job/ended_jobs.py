@@ -1,4 +1,4 @@
-"""What is known of jobs that have ended on this machine: a folder of the user's with a document for each, the last ones.
+"""Jobs that have ended on this machine: a folder of the user's with the documents of the last ones.
 
 A job leaves its document when it ends, whether somebody watches it or not; a dispatcher takes it into its own history.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,18 +41,19 @@ class EndedJobs:
         with open(temporary, "x", opener=open_private) as stream:
             json.dump(document, stream)
         temporary.replace(self.path / f"{name}{_SUFFIX}")
-        for old in self._names()[:-KEPT]:
+        for old in self.names()[:-KEPT]:
             with suppress(OSError):
                 (self.path / old).unlink()
 
-    def documents(self, after: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-        """Names and documents, the oldest first; those that were left after the one of a name."""
-        for name in self._names():
-            if name > after:
-                with suppress(OSError, ValueError):
-                    yield name, json.loads((self.path / name).read_text())
+    def read(self, name: str) -> Any:
+        """The document of a name; None if it is gone, or is none."""
+        try:
+            return json.loads((self.path / name).read_text())
+        except (OSError, ValueError):
+            return None
 
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
+        """Names of what is there, the oldest first."""
         try:
             return sorted(name for name in os.listdir(self.path) if name.endswith(_SUFFIX) and name[0] != ".")
         except FileNotFoundError:

@@ -1,6 +1,6 @@
 """What a job remembers of its own life, to be asked for from outside: states, versions, failures, subtasks.
 
-It grows with the number of subtasks and not with time: of versions, savepoints and failures only the last ones are kept.
+It grows with the number of subtasks, not with time: only the last versions, savepoints and failures are kept.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ class JobJournal:
         """Note when a job came to a state; the last time counts."""
         self.status_ms[status] = now_ms()
 
-    def on_version(self, previous: Seal, seal: Seal, reports: Iterable[Report], records: int, times: VersionTimes) -> None:
+    def on_version(
+        self, previous: Seal, seal: Seal, reports: Iterable[Report], records: int, times: VersionTimes
+    ) -> None:
         """Note a version that is final and published."""
         with self._lock:
             if self.versions_in_all == 0 and previous.version >= 0:

@@ -20,6 +20,7 @@ from penstock.runtime.report import Report
 JOB = "job"
 """Where figures of the job as a whole are among those of its operators."""
 
+
 @dataclass
 class JobStatistics:
     """Totals over all batches since this process started the job."""

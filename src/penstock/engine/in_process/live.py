@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import penstock
 from penstock.checkpoint import Seal
 from penstock.engine.in_process.batches import BatchRunner, Scratch
 from penstock.engine.in_process.chances import Chances
 from penstock.engine.in_process.clock import RealClock
+from penstock.engine.in_process.cluster import THIS_PROCESS
 from penstock.errors import JobFailedError
 from penstock.graph import JobSettings, LogicalGraph
 from penstock.job.announcing import announce
@@ -151,7 +151,7 @@ class LiveEngine:
 
     def cluster(self) -> dict[str, Any]:
         """This process does everything."""
-        return {"engine": "in-process", "version": penstock.__version__, "master": None, "web_url": None, "workers": []}
+        return THIS_PROCESS
 
     def close(self, *, is_well: bool, is_held: bool) -> None:
         """Remove what the job has on disk of its own."""

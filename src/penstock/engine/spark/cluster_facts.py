@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -33,10 +34,9 @@ class ClusterFacts:
         with self._lock:
             if time.monotonic() - self._asked > _FRESH_SECONDS:
                 self._asked = time.monotonic()
-                try:
+                # py4j raises many kinds of errors when its process has died; the job tells of that itself.
+                with suppress(Exception):
                     self._found |= {"web_url": self._session.sparkContext.uiWebUrl, "workers": _workers(self._session)}
-                except Exception:  # py4j raises many kinds when its process has died; the job tells of that itself
-                    pass
             return dict(self._found)
 
 
