@@ -5,6 +5,8 @@
 .DELETE_ON_ERROR:
 
 export PYTHON
+# Containers often forbid bytecode on disk; then every Python process would compile the package again.
+export PYTHONDONTWRITEBYTECODE :=
 
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest

@@ -18,7 +18,8 @@ from penstock.engine.in_process.cluster import THIS_PROCESS
 from penstock.engine.in_process.options import InProcessOptions
 from penstock.errors import CheckpointError, GraphError, JobCancelledError, JobFailedError
 from penstock.graph import JobSettings, LogicalGraph
-from penstock.job.intake import IntakeRequest, source_operator
+from penstock.job.intake import IntakeRequest
+from penstock.job.plan_sources import source_operator
 from penstock.job.program import Program
 from penstock.job.restarts import Restarts
 from penstock.job.savepoint_desk import SavepointRequest
