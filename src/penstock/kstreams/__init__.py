@@ -7,6 +7,7 @@ from penstock.kstreams.description import TopologyDescription
 from penstock.kstreams.global_table import GlobalKTable
 from penstock.kstreams.grouped_stream import KGroupedStream
 from penstock.kstreams.grouped_table import KGroupedTable
+from penstock.kstreams.kafka_streams import KafkaStreams
 from penstock.kstreams.naming import Named
 from penstock.kstreams.options import (
     Branched,
@@ -79,6 +80,7 @@ __all__ = [
     "KGroupedTable",
     "KStream",
     "KTable",
+    "KafkaStreams",
     "KeyValue",
     "KeyValueStore",
     "Materialized",

@@ -92,6 +92,7 @@ class CogroupedKStream:
             self.construction.add_processor(nodes[-1], processors[-1], [parent])
             self.construction.add_store(builder, nodes[-1])
             sources |= parent_sources
+        self.construction.note_joined(sources)
         name = names.with_suffix(named, "-cogroup-merge", _MERGE)
         merge = CogroupMerge(processors, store_name)
         self.construction.add_processor(name, merge, nodes)

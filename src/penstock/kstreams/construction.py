@@ -44,6 +44,10 @@ class Construction:
 
         self.add(write)
 
+    def note_joined(self, source_nodes: frozenset[str]) -> None:
+        """Note sources whose topics must have the same number of partitions."""
+        self.add(lambda topology: topology.joined_sources.append(source_nodes))
+
     def add_store(self, builder: StoreBuilder, *processors: str) -> None:
         """Add a store, connected to processors."""
         self.add(lambda topology: topology.add_state_store(builder, *processors))

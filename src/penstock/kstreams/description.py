@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from penstock.kstreams.java_sets import TreeSet, hash_order
 from penstock.vocabulary.kstreams.topology_nodes import ProcessorNode, SinkNode, SourceNode
 
 if TYPE_CHECKING:
@@ -45,33 +47,19 @@ class TopologyDescription:
         )
 
     def _text(self, number: int, names: list[str]) -> str:
-        sizes = self._sizes(names)
-        ordered = sorted(names, key=lambda name: (-sizes[name], name))
-        return (
-            f"Sub-topology: {number}\n" + "".join(f"    {self._node_text(name, ordered)}\n" for name in ordered) + "\n"
-        )
-
-    def _sizes(self, names: list[str]) -> dict[str, int]:
-        """How many paths lead on from each node: the order of the text."""
-        sizes = dict.fromkeys(names, 0)
-
-        def grow(name: str) -> None:
-            sizes[name] += 1
-            for parent in self._parents(name):
-                grow(parent)
-
-        for name in names:
-            grow(name)
-        return sizes
+        links = _Links(names, self._parents)
+        ordered = sorted(names, key=lambda name: (-links.sizes[name], name))
+        lines = "".join(f"    {self._node_text(name, links)}\n" for name in ordered)
+        return f"Sub-topology: {number}\n{lines}\n"
 
     def _parents(self, name: str) -> tuple[str, ...]:
         node = self._nodes[name]
         return () if isinstance(node, SourceNode) else node.parents
 
-    def _node_text(self, name: str, ordered: list[str]) -> str:
+    def _node_text(self, name: str, links: _Links) -> str:
         node = self._nodes[name]
-        after = ", ".join(each for each in ordered if name in self._parents(each)) or "none"
-        before = ", ".join(each for each in ordered if each in self._parents(name)) or "none"
+        after = ", ".join(links.after[name].items()) or "none"
+        before = ", ".join(links.before[name].items()) or "none"
         if isinstance(node, SourceNode):
             topics = f"[{', '.join(node.topics)}]" if node.pattern is None else node.pattern.pattern
             return f"Source: {name} (topics: {topics})\n      --> {after}"
@@ -79,4 +67,30 @@ class TopologyDescription:
             topic = f"topic: {node.topic}" if isinstance(node.topic, str) else f"extractor class: {node.topic}"
             return f"Sink: {name} ({topic})\n      <-- {before}"
         assert isinstance(node, ProcessorNode)
-        return f"Processor: {name} (stores: [{', '.join(node.stores)}])\n      --> {after}\n      <-- {before}"
+        stores = ", ".join(hash_order(node.stores))
+        return f"Processor: {name} (stores: [{stores}])\n      --> {after}\n      <-- {before}"
+
+
+class _Links:
+    """What is before and after each node, and how many paths lead on from it: the order of the text."""
+
+    def __init__(self, names: list[str], parents_of: Callable[[str], tuple[str, ...]]) -> None:
+        self.sizes = dict.fromkeys(names, 1)
+        self.before = {name: TreeSet(self._compare) for name in names}
+        self.after = {name: TreeSet(self._compare) for name in names}
+        for name in hash_order(names):
+            for parent in parents_of(name):
+                self.before[name].add(parent)
+                self.after[parent].add(name)
+                self._grow(parent, self.sizes[name])
+
+    def _grow(self, name: str, size: int) -> None:
+        self.sizes[name] += size
+        for parent in self.before[name].items():
+            self._grow(parent, size)
+
+    def _compare(self, first: str, second: str) -> int:
+        if first == second:
+            return 0
+        by_size = self.sizes[second] - self.sizes[first]
+        return by_size or (-1 if first < second else 1)

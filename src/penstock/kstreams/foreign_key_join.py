@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StreamsError
-from penstock.kstreams.construction import SINK, SOURCE
 from penstock.kstreams.functions import checked_function, value_mapper
 from penstock.kstreams.options import Materialized, TableJoined
+from penstock.kstreams.topology import Topology
 from penstock.runtime.operators.kstreams.foreign_key_joins import (
     ForeignTableUpdate,
     ResponseJoin,
@@ -28,6 +28,7 @@ _RESPONSE = _FK + "SUBSCRIPTION-RESPONSE-"
 _PROCESSOR = _FK + "SUBSCRIPTION-PROCESSOR-"
 _RESOLVER = _FK + "SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-"
 _OUTPUT = _FK + "OUTPUT-"
+_SINK, _SOURCE = "KTABLE-SINK-", "KTABLE-SOURCE-"
 _STORE = _FK + "SUBSCRIPTION-STATE-STORE-"
 
 
@@ -43,15 +44,15 @@ class _Names:
         names, given = this.construction.names, options.name
         self.registration_topic = names.with_suffix(given, "-subscription-registration", _REGISTRATION) + "-topic"
         self.send = names.with_suffix(given, "-subscription-registration-processor", _REGISTRATION)
-        self.registration_sink = names.with_suffix(given, "-subscription-registration-sink", SINK)
-        self.registration_source = names.with_suffix(given, "-subscription-registration-source", SOURCE)
+        self.registration_sink = names.with_suffix(given, "-subscription-registration-sink", _SINK)
+        self.registration_source = names.with_suffix(given, "-subscription-registration-source", _SOURCE)
         self.store = names.with_suffix(given, "-subscription-store", _STORE)
         self.receive = names.with_suffix(given, "-subscription-receive", _PROCESSOR)
         self.lookup = names.with_suffix(given, "-subscription-join-foreign", _PROCESSOR)
         self.update = names.with_suffix(given, "-foreign-join-subscription", _PROCESSOR)
         self.response_topic = names.with_suffix(given, "-subscription-response", _RESPONSE) + "-topic"
-        self.response_sink = names.with_suffix(given, "-subscription-response-sink", SINK)
-        self.response_source = names.with_suffix(given, "-subscription-response-source", SOURCE)
+        self.response_sink = names.with_suffix(given, "-subscription-response-sink", _SINK)
+        self.response_source = names.with_suffix(given, "-subscription-response-source", _SOURCE)
         self.resolver = names.with_suffix(given, "-subscription-response-resolver", _RESOLVER)
         self.result = names.with_suffix(given, "-result", _OUTPUT)
         self.result_store = materialized.name or names.store(_OUTPUT)
@@ -117,12 +118,18 @@ def _add_request(this: KTable, other: KTable, names: _Names, options: TableJoine
 
 
 def _result(this: KTable, names: _Names, options: Materialized) -> KTable:
-    """The answers make a table, in a store of its own: an answer that deletes must know what there was."""
+    """The answers make a table, in a store if somebody needs one."""
     construction = this.construction
     processor = TableSource(names.result_store, options.name)
     key_serde = options.key_serde or this.key_serde
     supplier = StoreSupplier(names.result_store, "key_value", True)
     construction.add_processor(names.result, processor, [names.resolver])
-    construction.add_store(StoreBuilder(supplier, key_serde, options.value_serde), names.result)
+    builder = StoreBuilder(supplier, key_serde, options.value_serde)
+
+    def write(topology: Topology) -> None:
+        if processor.queryable_name is not None:
+            topology.add_state_store(builder, names.result)
+
+    construction.add(write)
     sources = this.source_nodes | {names.response_source}
     return type(this)(construction, names.result, processor, key_serde, options.value_serde, source_nodes=sources)

@@ -78,7 +78,7 @@ class KGroupedTable:
         processor_of: Callable[[str], Any],
     ) -> KTable:
         construction, names = self._construction, self._construction.names
-        store_name = options.name or names.store(prefix)
+        store_name = options.name or names.store(_AGGREGATE)  # also that of reduce
         sink = names.with_suffix(named, "-sink", SINK)
         source = names.with_suffix(named, "-source", SOURCE)
         name = names.or_processor(named, prefix)

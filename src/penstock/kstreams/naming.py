@@ -54,12 +54,11 @@ class NameCounter:
         return f"{prefix}STATE-STORE-{next(self._numbers):010d}"
 
     def or_processor(self, named: Named | str | None, prefix: str) -> str:
-        """The name that was given, or a new one; numbers are used up only by new ones."""
-        return given_name(named) or self.processor(prefix)
+        """The name that was given, or a new one; like Kafka Streams, use up a number either way."""
+        generated = self.processor(prefix)
+        return given_name(named) or generated
 
     def with_suffix(self, named: Named | str | None, suffix: str, prefix: str) -> str:
         """The name that was given with a suffix, or a new one."""
-        given = given_name(named)
-        if given is None:
-            return self.processor(prefix)
-        return given + suffix
+        given, generated = given_name(named), self.processor(prefix)
+        return generated if given is None else given + suffix

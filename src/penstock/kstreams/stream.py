@@ -11,7 +11,7 @@ from penstock.kstreams.construction import SINK, Construction
 from penstock.kstreams.functions import SupplierOf, checked_function, value_joiner, value_mapper
 from penstock.kstreams.global_table import GlobalKTable
 from penstock.kstreams.grouped_stream import KGroupedStream
-from penstock.kstreams.naming import Named
+from penstock.kstreams.naming import Named, given_name
 from penstock.kstreams.options import Grouped, Joined, Materialized, Printed, Produced, Repartitioned, StreamJoined
 from penstock.kstreams.stream_stream_join import join_streams
 from penstock.kstreams.table import KTable, table_store
@@ -191,7 +191,7 @@ class KStream:
         """Group records by `key_selector(key, value)`, to aggregate them."""
         options = grouped or Grouped()
         processor = stateless.SelectKey(checked_function(key_selector, "group_by"))
-        name = self.construction.names.with_suffix(options.name, "-key-select", "KSTREAM-KEY-SELECT-")
+        name = self.construction.names.or_processor(options.name, "KSTREAM-KEY-SELECT-")
         self.construction.add_processor(name, processor, [self.name])
         return KGroupedStream(
             self.construction,
@@ -250,8 +250,9 @@ class KStream:
         processor = StreamTableJoin(table.processor, checked, is_left=method == "left_join")
         names = table.processor.store_names()
         self.construction.add_processor(name, processor, [this.name], lambda: names)
-        serde = options.key_serde or this.key_serde
-        return KStream(self.construction, name, serde, None, source_nodes=this.source_nodes | table.source_nodes)
+        serde, sources = options.key_serde or this.key_serde, this.source_nodes | table.source_nodes
+        self.construction.note_joined(sources)
+        return KStream(self.construction, name, serde, None, source_nodes=sources)
 
     def _join_global(
         self,
@@ -293,7 +294,7 @@ class KStream:
         self, method: str, prefix: str, supplier: Any, stores: tuple[str, ...], named: Name, *, keeps_key: bool
     ) -> KStream:
         made = SupplierOf(supplier, method)
-        name = self.construction.names.or_processor(named, prefix)
+        name = given_name(named) or self.construction.names.processor(prefix)
         for builder in made.stores:
             self.construction.add_store(builder)
         names = [*stores, *(builder.name for builder in made.stores)]

@@ -94,6 +94,7 @@ def join_streams(
 
     construction.add(write)
     sources = left.source_nodes | right.source_nodes
+    construction.note_joined(sources)
     return type(this)(construction, names.merge, options.key_serde, None, source_nodes=sources)
 
 

@@ -121,8 +121,8 @@ class StreamsBuilder:
         names, given = self._construction.names, given_name(consumed.name)
         # Kafka Streams names the store, the source and the table in this order.
         store_name = materialized.name or names.store(f"{topic}-")
-        source_name = names.processor(SOURCE) if given is None else f"{given}-source"
-        name = names.processor(TABLE_SOURCE) if given is None else given
+        source_name = names.with_suffix(given, "-source", SOURCE)
+        name = names.or_processor(given, TABLE_SOURCE)
         processor = TableSource(store_name, materialized.name)
         store = table_store(materialized, store_name).with_serdes(consumed.key_serde, consumed.value_serde)
         return _TableSource(name, source_name, processor, store)
@@ -157,4 +157,8 @@ class _MergedSource:
         self._consumed = consumed
 
     def write(self, topology: Topology) -> None:
+        held = topology.source_of(self._topics[0]) if self._topics else None
+        if held is not None and set(held.topics) == set(self._topics):
+            topology.add_other_name(self._name, held.name)
+            return
         topology.add_source(self._name, *self._topics, pattern=self._pattern, **_reading(self._consumed))

@@ -176,7 +176,9 @@ class KTable:
             raise StreamsError(f"suppress() needs Suppressed.until_..., got {suppressed!r}.")
         if suppressed.is_final and self.grace_ms is None:
             raise StreamsError("suppress() until windows close needs a windowed table, but this one has no windows.")
-        name = self.construction.names.or_processor(suppressed.name, "KTABLE-SUPPRESS-")
+        name = suppressed.name or self.construction.names.processor("KTABLE-SUPPRESS-")
+        # The buffer must know what there was before the changes that wait.
+        self.processor.enable_sending_old_values(force=True)
         store_name = (
             f"{suppressed.name}-store" if suppressed.name else self.construction.names.store("KTABLE-SUPPRESS-")
         )
@@ -254,6 +256,7 @@ class KTable:
                 topology.add_state_store(table_store(options, store_name).with_serdes(key_serde, None), merge_name)
 
         self.construction.add(write)
+        self.construction.note_joined(self.source_nodes | other.source_nodes)
         return KTable(
             self.construction,
             merge_name,

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, Self
 
 from penstock.common.time import to_millis
 from penstock.errors import StreamsError
-from penstock.kstreams.java_queue import EarliestFirst
 from penstock.kstreams.streams_config import StreamsConfig, checked_config
 from penstock.kstreams.test_stores import PlainValues, PlainWindows
 from penstock.kstreams.test_topics import Coder, TestInputTopic, TestOutputTopic, TestRecord, Written
 from penstock.kstreams.topology import Topology
+from penstock.runtime.operators.kstreams.earliest_first import EarliestFirst
 from penstock.runtime.operators.kstreams.task import Task
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.memory_store import MemoryStore
@@ -112,7 +112,7 @@ class TopologyTestDriver:
     def create_output_topic(
         self, topic: str, key_deserializer: Coder = None, value_deserializer: Coder = None
     ) -> TestOutputTopic:
-        """A topic to read results from. Deserializers (or serdes) may be left out: those of the topology are used then."""
+        """A topic to read results from. Deserializers (or serdes) may be left out, as serializers may."""
         return TestOutputTopic(self, topic, key_deserializer, value_deserializer)
 
     def produced_topic_names(self) -> set[str]:

@@ -31,6 +31,8 @@ class Topology:
         self.stores: dict[str, StoreBuilder] = {}
         self.global_sources: dict[str, str] = {}
         self.internal_topics: dict[str, int | None] = {}
+        self.joined_sources: list[frozenset[str]] = []
+        self._other_names: dict[str, str] = {}
 
     # ---- the processor API ----
 
@@ -75,8 +77,9 @@ class Topology:
         partitioner: StreamPartitioner | None = None,
     ) -> Topology:
         """Write what the parents forward to a topic, or to the topic that a function names."""
+        parent_names = tuple(map(self.resolved, parent_names))
         self._check_parents(name, parent_names)
-        sink = SinkNode(name, topic, tuple(parent_names), key_serde, value_serde, partitioner)
+        sink = SinkNode(name, topic, parent_names, key_serde, value_serde, partitioner)
         sink.is_internal = isinstance(topic, str) and topic in self.internal_topics
         return self._add(sink)
 
@@ -122,8 +125,17 @@ class Topology:
 
     def add_dsl_processor(self, name: str, processor: Any, parents: Iterable[str]) -> None:
         """Add a processor of the DSL, which is its own supplier."""
-        self._check_parents(name, tuple(parents))
-        self._add(ProcessorNode(name, processor, tuple(parents)))
+        above = tuple(dict.fromkeys(self.resolved(parent) for parent in parents))
+        self._check_parents(name, above)
+        self._add(ProcessorNode(name, processor, above))
+
+    def add_other_name(self, name: str, known: str) -> None:
+        """Let a node be known by another name, too: streams of the same topic share one source."""
+        self._other_names[name] = known
+
+    def resolved(self, name: str) -> str:
+        """The name that a node has here."""
+        return self._other_names.get(name, name)
 
     def add_internal_topic(self, topic: str, partitions: int | None = None) -> None:
         """Note a topic that is the topology's own."""

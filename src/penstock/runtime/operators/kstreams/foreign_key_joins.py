@@ -65,25 +65,25 @@ class SubscriptionSend(DslProcessor):
             self._for_inner_join(record, old, new)
 
     def _for_left_join(self, record: Record, old: Any, new: Any) -> None:
+        """Every change needs an answer; that of a row without foreign key has the key None, and is not kept."""
         change = record.value
         if change.old is None and change.new is None:
             return
         if old is not None and old != new:
-            self._send(record, old, Instruction.DELETE_KEY_AND_PROPAGATE)
+            self._send(record, old, Instruction.DELETE_KEY_NO_PROPAGATE)
         self._send(record, new, Instruction.PROPAGATE_NULL_IF_NO_FK_VAL_AVAILABLE)
 
     def _for_inner_join(self, record: Record, old: Any, new: Any) -> None:
-        change = record.value
-        if (change.old is not None and old is None) or (change.new is not None and new is None):
-            self.context.drop()
-        elif change.old is None:
-            if change.new is not None:
-                self._send(record, new, Instruction.PROPAGATE_ONLY_IF_FK_VAL_AVAILABLE)
-        elif change.new is None:
-            self._send(record, old, Instruction.DELETE_KEY_AND_PROPAGATE)
+        if new is None:
+            if record.value.new is not None:
+                self.context.drop()
+            if old is not None:
+                self._send(record, old, Instruction.DELETE_KEY_AND_PROPAGATE)
+        elif old is None or old == new:
+            self._send(record, new, Instruction.PROPAGATE_ONLY_IF_FK_VAL_AVAILABLE)
         else:
-            if old != new:
-                self._send(record, old, Instruction.DELETE_KEY_NO_PROPAGATE)
+            # Only the new foreign key answers: with None, if it has no row, because the old one may have had one.
+            self._send(record, old, Instruction.DELETE_KEY_NO_PROPAGATE)
             self._send(record, new, Instruction.PROPAGATE_NULL_IF_NO_FK_VAL_AVAILABLE)
 
     def _send(self, record: Record, foreign_key: Any, instruction: Instruction) -> None:

@@ -74,15 +74,15 @@ class RowsByTime:
         return found
 
     def all_rows(self, time_from: int, time_to: int) -> Iterator[tuple[Any, int, Any, Any]]:
-        """Key, time, sub-number and value of all rows between two times, by time, bytes of the key and sub-number."""
+        """Key, time, sub-number and value of all rows between two times, by time, sub-number and bytes of the key."""
         for span in self._spans_between(time_from, time_to):
             rows = [
-                (row[0], self._code_of(key), row[1], key, row[2])
+                (row[0], row[1], self._code_of(key), key, row[2])
                 for key in self._keys_of(span)
                 for row in self._rows_of(encode_key(key), span, time_from, time_to)
             ]
             rows.sort(key=lambda row: row[:3])
-            for time, _, sub, key, value in rows:
+            for time, sub, _, key, value in rows:
                 yield key, time, sub, value
 
     def drop_before(self, time: int) -> None:

@@ -51,6 +51,7 @@ class SessionAggregate(TableProcessor):
     def open(self) -> None:
         """Get the store."""
         self._store = self.context.get_state_store(self.store_name)
+        self._store.forgets_on_put = not self._is_final  # what has not been emitted must stay
         self._memory = self.context.memory(f"{self.context.node.name} windows")
 
     def process(self, record: Record) -> None:
@@ -89,6 +90,6 @@ class SessionAggregate(TableProcessor):
         last = self._memory.get("emitted", NO_TIMESTAMP)
         if not self._is_final or last >= close_time or close_time < 1:
             return
-        for session, held in list(self._store.find_all_sessions(max(0, last), close_time - 1)):
+        for session, held in self._store.closed(max(0, last), close_time - 1):
             self.emit(Record(session, Change(held, None), session.window.end, record.headers))
         self._memory["emitted"] = close_time

@@ -128,7 +128,11 @@ class Retention:
         """Note a time that is put, and tell whether its segment is still kept."""
         observed = max(self.observed, time)
         self._memory["observed"] = observed
-        return time // self._segment_ms >= max(0, observed - self.retention_ms) // self._segment_ms
+        return time >= self.first_kept()
+
+    def first_kept(self) -> int:
+        """The earliest time that is still kept: the start of a segment."""
+        return max(0, self.observed - self.retention_ms) // self._segment_ms * self._segment_ms
 
     def first_visible(self, time_from: int) -> int:
         """The earliest time a fetch may see."""
@@ -145,13 +149,13 @@ class _TimedStore:
         width = span_width(min(supplier.retention_ms, FOREVER // 4))
         self._rows = RowsByTime(backend, supplier.name, width, partial(key_bytes, serde=builder.key_serde))
         self._kept = Retention(supplier.retention_ms, memory)
-        self._width = width
+        self.forgets_on_put = True
 
-    def _expire(self) -> None:
-        """Forget what no fetch can see any more, now and then."""
-        limit = self._kept.observed - self._kept.retention_ms
-        if limit >= self._memory.get("expired", 0) + self._width:
-            self._memory["expired"] = limit
+    def forget_expired(self) -> None:
+        """Forget segments that are no longer kept."""
+        limit = self._kept.first_kept()
+        if limit > self._memory.get("forgotten", 0):
+            self._memory["forgotten"] = limit
             self._rows.drop_before(limit)
 
 
@@ -165,14 +169,14 @@ class KeyedWindowStore(_TimedStore, WindowStore):
 
     def put(self, key: Any, value: Any, window_start: int) -> None:
         """Set the value of a window; None removes it, except where there are duplicates."""
-        is_kept = self._kept.takes(window_start)
-        if not is_kept or (value is None and self._has_duplicates):
+        if (value is None and self._has_duplicates) or not self._kept.takes(window_start):
             return
         if value is None:
             self._rows.remove(key, window_start, 0)
         else:
             self._rows.put(key, window_start, self._next_number(), value)
-        self._expire()
+        if self.forgets_on_put:
+            self.forget_expired()
 
     def _next_number(self) -> int:
         if not self._has_duplicates:
@@ -203,6 +207,15 @@ class KeyedWindowStore(_TimedStore, WindowStore):
         """Pairs of windowed key and value of all windows that are kept."""
         return self.fetch_all(0, FOREVER // 2)
 
+    def closed(self, start_from: int, start_to: int) -> list[KeyValue]:
+        """Windows that start between two times, also those that no fetch sees any more; forgets what is expired."""
+        found = [
+            KeyValue(Windowed(key, Window(time, time + self._size)), value)
+            for key, time, _, value in self._rows.all_rows(start_from, start_to)
+        ]
+        self.forget_expired()
+        return found
+
 
 class KeyedSessionStore(_TimedStore, SessionStore):
     """A session store: rows by the end of the session."""
@@ -216,7 +229,8 @@ class KeyedSessionStore(_TimedStore, SessionStore):
             self._rows.remove(session_key.key, window.end, window.start)
         else:
             self._rows.put(session_key.key, window.end, window.start, aggregate)
-        self._expire()
+        if self.forgets_on_put:
+            self.forget_expired()
 
     def remove(self, session_key: Windowed) -> None:
         """Remove a session."""
@@ -238,10 +252,14 @@ class KeyedSessionStore(_TimedStore, SessionStore):
             [KeyValue(Windowed(key, Window(start, end)), value) for end, start, value in found if start <= latest_start]
         )
 
-    def find_all_sessions(self, earliest_end: int, latest_end: int) -> Iterator[KeyValue]:
-        """Sessions of all keys that end between two times."""
-        for key, end, start, value in self._rows.all_rows(self._kept.first_visible(earliest_end), latest_end):
-            yield KeyValue(Windowed(key, Window(start, end)), value)
+    def closed(self, end_from: int, end_to: int) -> list[KeyValue]:
+        """Sessions that end between two times, also those that no fetch sees any more; forgets what is expired."""
+        found = [
+            KeyValue(Windowed(key, Window(start, end)), value)
+            for key, end, start, value in self._rows.all_rows(end_from, end_to)
+        ]
+        self.forget_expired()
+        return found
 
 
 def make_store(backend: KeyedStateBackend, builder: StoreBuilder, memory: dict[str, Any]) -> Any:

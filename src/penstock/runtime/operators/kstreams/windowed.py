@@ -37,6 +37,7 @@ class WindowedAggregate(TableProcessor):
     def open(self) -> None:
         """Get the store."""
         self._store = self.context.get_state_store(self.store_name)
+        self._store.forgets_on_put = not self._is_final  # what has not been emitted must stay
         self._memory = self.context.memory(f"{self.context.node.name} windows")
 
     def observe(self, timestamp: int) -> int:
@@ -68,7 +69,7 @@ class WindowedAggregate(TableProcessor):
         lower = 0
         if last != NO_TIMESTAMP:
             lower = max(0, last - size_ms) + (0 if is_end_in else 1)
-        for windowed, held in list(self._store.fetch_all(lower, upper)):
+        for windowed, held in self._store.closed(lower, upper):
             self.emit(Record(windowed, Change(held[0], None), held[1], record.headers))
         self._memory["emitted"] = close_time
 
