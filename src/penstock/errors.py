@@ -111,3 +111,7 @@ class SqlValidationError(SqlError):
 
 class CatalogError(SqlError):
     """A catalog, database, table, view or function is missing, or is there already."""
+
+
+class StreamsError(PenstockError, ValueError):
+    """A topology of `penstock.kstreams`, or what it was given, cannot be used as it is; the text says what to do."""
