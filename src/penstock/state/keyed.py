@@ -90,6 +90,7 @@ class KeyedStateBackend:
     __slots__ = (
         "_cache_limit",
         "_clock",
+        "_described",
         "_counter",
         "_encoded",
         "_epoch",
@@ -141,6 +142,7 @@ class KeyedStateBackend:
         self._parts: list[CachedPart] = []
         self._clock = clock
         self._sweeps: dict[str, Sweep] = {}
+        self._described: dict[str, dict[str, Any]] = {}
         self._version = -1
         self._store: OrderedStore | None = None
         self._ids: dict[str, tuple[str, bytes]] = {}
@@ -331,6 +333,10 @@ class KeyedStateBackend:
         """Return which schemas the rows in the store may have, by state; those of states that are only pickled lack."""
         return self._schemas.by_state()
 
+    def described(self) -> dict[str, dict[str, Any]]:
+        """Return what readers from outside have to know: states by queryable name, and how long states live."""
+        return self._described
+
     def keys(self, state_name: str, namespace: bytes = VOID_NAMESPACE) -> Iterator[Any]:
         """Iterate over all keys that have something in a state; the state may be changed meanwhile.
 
@@ -483,9 +489,23 @@ class KeyedStateBackend:
             state = self._states[name] = self._new_state(descriptor, cls, *functions)
             self._schemas.settle(name, is_stored=name in self._ids)
             self.attach(state)
+        self._describe(descriptor)
         if not isinstance(state, cls):
             raise StateError(f"State {name!r} is {state.kind} state already: give the {cls.kind} state another name.")
         return state
+
+    def _describe(self, descriptor: Any) -> None:
+        state, queryable = descriptor.get_name(), getattr(descriptor, "queryable_name", None)
+        if queryable is not None:
+            names = self._described.setdefault("queryable", {})
+            if names.setdefault(queryable, state) != state:
+                raise StateError(
+                    f"States {names[queryable]!r} and {state!r} both have the queryable name {queryable!r}: give one "
+                    "of them another name."
+                )
+        life = time_to_live_of(descriptor)
+        if life is not None and not life.returns_expired:
+            self._described.setdefault("ttl", {})[state] = life.millis
 
     def _new_state(self, descriptor: Any, cls: type[S], *functions: Any) -> S:
         name = descriptor.get_name()

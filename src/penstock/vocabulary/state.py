@@ -240,6 +240,7 @@ class StateDescriptor(ABC, Generic[S_co]):
         self.name = name
         self.type_info = checked_state_type(name, type_info)
         self.ttl_config: StateTtlConfig | None = None
+        self.queryable_name: str | None = None
 
     def get_name(self) -> str:
         """Return the name, unique within the operator."""
@@ -251,6 +252,21 @@ class StateDescriptor(ABC, Generic[S_co]):
             raise TypeError(f"state {self.name!r}: expected a StateTtlConfig, got {type(ttl_config).__name__}")
         self.ttl_config = ttl_config
 
+    def set_queryable(self, queryable_state_name: str) -> None:
+        """Let this state be asked for by a name of its own, from outside of the job; see docs/queryable_state.md.
+
+        The name must be unique in the job. All keyed state can be queried by operator and state without it.
+        """
+        self.queryable_name = checked_queryable_name(queryable_state_name)
+
+    def is_queryable(self) -> bool:
+        """Whether the state has a queryable name."""
+        return self.queryable_name is not None
+
+    def get_queryable_state_name(self) -> str | None:
+        """Return the queryable name, or None if there is none."""
+        return self.queryable_name
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StateDescriptor):
             return NotImplemented
@@ -261,6 +277,13 @@ class StateDescriptor(ABC, Generic[S_co]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.type_info!r})"
+
+
+def checked_queryable_name(name: str) -> str:
+    """Return a queryable name; anything but a text that is not empty is refused."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"a queryable state needs a non-empty string as its name, got {name!r}")
+    return name
 
 
 class ValueStateDescriptor(StateDescriptor[ValueState[T]]):
