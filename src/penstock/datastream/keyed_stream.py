@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, overload
 
-from penstock.common.state_type import StateType
+from penstock.common.state_type import StateType, checked_queryable_name
 from penstock.common.type_variables import A, K_co, R, S, T_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.common.types import Row
@@ -20,15 +20,14 @@ from penstock.graph.nodes import FORWARD, NAME_PREFIX, Exchange, Partitioning, R
 from penstock.runtime import operators
 from penstock.vocabulary.field_aggregates import FieldAggregate
 from penstock.vocabulary.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
-from penstock.vocabulary.state import checked_queryable_name
 
 if TYPE_CHECKING:
-    from penstock.datastream.queryable_stream import QueryableStateStream
-    from penstock.vocabulary.state import ReducingStateDescriptor, ValueStateDescriptor
     from penstock.datastream.closeable_iterator import CloseableIterator
     from penstock.datastream.interval_join import IntervalJoin
+    from penstock.datastream.queryable_stream import QueryableStateStream
     from penstock.datastream.salted import SaltedStream
     from penstock.datastream.windowed_stream import WindowedStream
+    from penstock.vocabulary.state import ReducingStateDescriptor, ValueStateDescriptor
     from penstock.vocabulary.window import CountWindow, WindowAssigner
     from penstock.vocabulary.window.assigner import W
 

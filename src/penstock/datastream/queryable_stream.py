@@ -49,7 +49,7 @@ class QueryableStateStream(DataStreamSink):
 class KeepsElements(KeyedProcessFunction):
     """Keeps the last element of each key, or what they reduce to; gives nothing on."""
 
-    def __init__(self, descriptor: StateDescriptor[Any]) -> None:
+    def __init__(self, descriptor: ValueStateDescriptor[Any] | ReducingStateDescriptor[Any]) -> None:
         self.descriptor = descriptor
 
     def open(self, runtime_context: RuntimeContext) -> None:

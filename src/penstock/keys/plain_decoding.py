@@ -1,7 +1,7 @@
 """Canonical bytes of keys as plain data: no class is looked up, so bytes of strangers can be shown.
 
-An enum member becomes its name, a flag its number, a row the dict or list of its values. A dataclass becomes a dict, if its
-fields are given; without them nobody knows how many there are.
+An enum member becomes its name, a flag its number, a row the dict or list of its values. A dataclass becomes a dict, if
+its fields are given; without them nobody knows how many there are.
 """
 
 from __future__ import annotations

@@ -6,6 +6,16 @@ A replica answers as of a sealed version, also while the job is down; see docs/q
 from __future__ import annotations
 
 from penstock.queryable.answering import StateQuery, answer, describe, list_keys
+from penstock.queryable.client import KeyedAnswer, QueryableStateClient
 from penstock.queryable.replica import Replica, ReplicaStatus
 
-__all__ = ["Replica", "ReplicaStatus", "StateQuery", "answer", "describe", "list_keys"]
+__all__ = [
+    "KeyedAnswer",
+    "QueryableStateClient",
+    "Replica",
+    "ReplicaStatus",
+    "StateQuery",
+    "answer",
+    "describe",
+    "list_keys",
+]

@@ -57,11 +57,10 @@ def answer(replica: Replica, query: StateQuery) -> dict[str, Any]:
         if state is None:  # a queryable name whose state has no entry of any key yet
             return {**head, "results": [{"key": key, "found": False, "value": None} for key in query.keys]}
         now_ms = time.time_ns() // 1_000_000
-        reader = KeyReader(view, operator, state, now_ms, allows_pickles=replica.allows_pickles)
+        values = content.values_of(operator, state, allows_pickles=replica.allows_pickles)
+        reader = KeyReader(view, operator, state, values, now_ms)
         choice, window = _choice(query, state), _window(query.window)
-        results = [
-            {"key": key, **reader.read(_key_code(key, operator, query), window, choice)} for key in query.keys
-        ]
+        results = [{"key": key, **reader.read(_key_code(key, operator, query), window, choice)} for key in query.keys]
         return {**head, "results": results}
 
 
@@ -119,9 +118,7 @@ def _type_text(schemas: list[Schema]) -> str | None:
     return " or ".join(map(described, schemas)) or None
 
 
-def _found(
-    content: VersionContent, query: StateQuery, view: StoreView
-) -> tuple[OperatorInfo, KeyedStateInfo | None]:
+def _found(content: VersionContent, query: StateQuery, view: StoreView) -> tuple[OperatorInfo, KeyedStateInfo | None]:
     if query.queryable is not None:
         return content.find_queryable(query.queryable, view)
     operator = content.find_operator(query.operator or "")
@@ -165,8 +162,8 @@ def _choice(query: StateQuery, state: KeyedStateInfo) -> EntryChoice:
     schema = schemas[0] if len(schemas) == 1 else None
     read = key_from_text if query.are_texts else requested_key
     codes = None if query.map_keys is None else tuple([read(key, schema) for key in query.map_keys])
-    ends = [_end(end, read, schema) for end in (query.first, query.last)]
-    return EntryChoice(codes, query.prefix, *ends, limit=_limited(query.limit, MOST_ENTRIES))
+    first, last = (_end(end, read, schema) for end in (query.first, query.last))
+    return EntryChoice(codes, query.prefix, first, last, _limited(query.limit, MOST_ENTRIES))
 
 
 def _end(given: Any, read: Any, schema: Schema | None) -> Any:
@@ -233,6 +230,6 @@ def _cursor(code: bytes | None) -> str | None:
 
 def _place(after: str | None) -> bytes:
     try:
-        return base64.urlsafe_b64decode((after or "").encode())
+        return base64.b64decode((after or "").encode(), b"-_", validate=True)
     except (binascii.Error, ValueError):
         raise QueryError("`after` is not the `next` of an earlier answer") from None

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.errors import QueryError
+from penstock.queryable.json_values import ValueReader
 from penstock.queryable.store import StoreView, part_prefix
-from penstock.state.declarations import SchemasByRole
+from penstock.state.declarations import VALUE, SchemasByRole
 from penstock.state.keyed import STATE_KINDS, state_id
 from penstock.state.stored_schemas import SCHEMA_ROW, role_of, split_schema_row
 
@@ -74,6 +75,7 @@ class VersionContent:
     job_name: str
     operators: dict[str, OperatorInfo]
     _states: dict[str, dict[str, KeyedStateInfo]] = field(default_factory=dict)
+    _readers: dict[tuple[str, str, bool], ValueReader] = field(default_factory=dict)
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> VersionContent:
@@ -87,6 +89,14 @@ class VersionContent:
         if operator.uid not in self._states:
             self._states[operator.uid] = _states(operator, view)
         return self._states[operator.uid]
+
+    def values_of(self, operator: OperatorInfo, state: KeyedStateInfo, *, allows_pickles: bool) -> ValueReader:
+        """What reads the values of a state."""
+        place = operator.uid, state.name, allows_pickles
+        if place not in self._readers:
+            schemas = state.schemas.get(VALUE, [])
+            self._readers[place] = ValueReader(state.name, schemas, allows_pickles=allows_pickles)
+        return self._readers[place]
 
     def find_operator(self, name: str) -> OperatorInfo:
         """An operator by its uid, or by its name if only one has it."""

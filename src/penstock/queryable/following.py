@@ -31,9 +31,9 @@ class Progress:
 class Follower:
     """Reads seals and state files into a store, version by version."""
 
-    def __init__(self, uri: str, store: ReplicaStore) -> None:
+    def __init__(self, directory: CheckpointDirectory, store: ReplicaStore) -> None:
         """Follow a checkpoint directory; nothing is read yet."""
-        self.directory = CheckpointDirectory(uri)
+        self.directory = directory
         self._store = store
         self.progress = Progress(held=_held_mark(store))
         self._refused: dict[SealMark, str] = {}

@@ -25,8 +25,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class ValueReader:
     """Reads the bytes of one state's values as JSON can have them.
 
-    Pickles that hold nothing but numbers, texts and collections of them are read by an unpickler that knows no class and
-    so cannot run any code. Others are loaded only with `allows_pickles`.
+    Pickles that hold nothing but numbers, texts and collections of them are read by an unpickler that knows no class
+    and so cannot run any code. Others are loaded only with `allows_pickles`.
     """
 
     def __init__(self, state: str, schemas: list[Schema], *, allows_pickles: bool) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from penstock.checkpoint.directory import absolute_uri
+from penstock.checkpoint import CheckpointDirectory
 from penstock.errors import PenstockError, QueryError
 from penstock.queryable.content import VersionContent, parsed_content
 from penstock.queryable.following import Follower
@@ -30,8 +30,8 @@ _log = logging.getLogger(__name__)
 class ReplicaStatus:
     """What a replica holds, and how far that is behind.
 
-    `version` is None before the first one is read. `newest_version` is the newest that the directory has. `problem` says
-    why the newest is not held, if something is wrong.
+    `version` is None before the first one is read. `newest_version` is the newest that the directory has. `problem`
+    says why the newest is not held, if something is wrong.
     """
 
     checkpoint: str
@@ -47,8 +47,8 @@ class Replica:
     """Follows the checkpoint directory of one job.
 
     `store` is a directory for the copy, which the next start goes on from; without it the copy goes with the process.
-    With `allows_pickles`, values without a declared type are unpickled: do that only if you trust everybody who can write
-    the checkpoint directory.
+    With `allows_pickles`, values without a declared type are unpickled: do that only if you trust everybody who can
+    write the checkpoint directory.
     """
 
     def __init__(
@@ -60,11 +60,12 @@ class Replica:
         allows_pickles: bool = False,
     ) -> None:
         """Open the copy; call `refresh` to read the newest version, or `start` to follow in a thread."""
-        self.checkpoint = absolute_uri(checkpoint)
+        directory = CheckpointDirectory(checkpoint)
+        self.checkpoint = directory.uri
         self.allows_pickles = allows_pickles
         self._scratch = make_scratch("replica") if store is None else None
         self._store = ReplicaStore(store or str(self._scratch))
-        self._follower = Follower(checkpoint, self._store)
+        self._follower = Follower(directory, self._store)
         self._poll_seconds = poll_seconds
         self._parsed: tuple[bytes, VersionContent] | None = None
         self._changing = threading.Condition()

@@ -57,6 +57,8 @@ def _typed(given: Any, schema: Schema) -> Any:
     kind = schema["type"]
     if given is None:
         return None
+    if isinstance(given, dict) and len(given) == 1 and next(iter(given)) in _TAGGED and kind in _SIMPLE:
+        return _untyped(given)  # as clients write what JSON does not have
     if kind in _SIMPLE:
         wanted, words, convert = _SIMPLE[kind]
         if not isinstance(given, wanted) or (isinstance(given, bool) and kind != "BOOLEAN"):
@@ -117,7 +119,7 @@ def _untyped(given: Any) -> Any:
         if tag in _TAGGED:
             return _TAGGED[tag](value)
     known = ", ".join(sorted([*_TAGGED, "$enum"]))
-    raise _MisfitError(f"an object must have exactly one of {known}, as in {{\"$date\": \"2026-05-01\"}}")
+    raise _MisfitError(f'an object must have exactly one of {known}, as in {{"$date": "2026-05-01"}}')
 
 
 def _decimal(given: Any) -> Decimal:
@@ -147,7 +149,7 @@ _TAGGED: dict[str, Callable[[Any], Any]] = {
     "$seconds": lambda given: timedelta(seconds=given),
     "$decimal": _decimal,
     "$bytes": _bytes,
-    "$uuid": lambda given: UUID(given),
+    "$uuid": lambda given: UUID(str(given)),
     "$list": lambda given: [_untyped(each) for each in _array(given)],
     "$set": lambda given: frozenset([_untyped(each) for each in _array(given)]),
     "$row": _row,
@@ -169,5 +171,8 @@ _SIMPLE: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
 
 
 def _shown(given: Any) -> str:
-    text = json.dumps(given, default=str)
+    try:
+        text = json.dumps(given, default=str)
+    except RecursionError:
+        return "(nested too deeply)"
     return text if len(text) <= 80 else text[:77] + "..."

@@ -15,7 +15,6 @@ from penstock.queryable.content import KeyedStateInfo, OperatorInfo
 from penstock.queryable.json_values import ValueReader, as_json
 from penstock.queryable.map_entries import EntryChoice, chosen_rows
 from penstock.queryable.store import StoreView, part_prefix
-from penstock.state.declarations import VALUE
 from penstock.state.map_state import KEPT_BY_ROW, split_entry
 from penstock.state.store import prefix_end
 from penstock.state.ttl import list_without_stamps, stamp_of, stamps_of_list, without_stamp
@@ -38,14 +37,14 @@ class KeyReader:
     """Reads one state of one operator in a view, key by key."""
 
     def __init__(
-        self, view: StoreView, operator: OperatorInfo, state: KeyedStateInfo, now_ms: int, *, allows_pickles: bool
+        self, view: StoreView, operator: OperatorInfo, state: KeyedStateInfo, values: ValueReader, now_ms: int
     ) -> None:
         """Read what is there now; values whose time to live is over at `now_ms` are not there."""
         self._view = view
         self._operator = operator
         self._state = state
         self._now_ms = now_ms
-        self._values = ValueReader(state.name, state.schemas.get(VALUE, []), allows_pickles=allows_pickles)
+        self._values = values
         types = {schema["type"] for schema in state.schemas.get("map_key", [])}
         self._map_key_type = KEPT_BY_ROW.get(types.pop()) if len(types) == 1 else None
 
@@ -169,4 +168,3 @@ def _is_asked_for(namespace: bytes, window: Window) -> bool:
     if "number" in shown:
         return window.end is None and shown["number"] == window.start
     return shown.get("start") == window.start and window.end in (None, shown.get("end"))
-

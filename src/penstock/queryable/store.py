@@ -1,7 +1,7 @@
 """The store of a replica: the rows of one sealed version of a job in an LMDB directory, replaced as a whole.
 
-A version is written in one transaction, so that whoever reads sees all of a version or all of the one before. Rows of all
-subtasks share the directory: their keys begin with four bytes, the number of the vertex and of the subtask.
+A version is written in one transaction, so that whoever reads sees all of a version or all of the one before. Rows of
+all subtasks share the directory: their keys begin with four bytes, the number of the vertex and of the subtask.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from penstock.state.versions import EMPTY, StateVersion
 Described = dict[str, dict[str, Any]]
 """By operator uid, as JSON-able data: what a reader from outside has to know of its keyed state.
 
-`key` is the schema of its keys, if they have a type, and `key_class` the dataclass that they are of: module, name, fields;
-`queryable` has its queryable names with their states; `ttl` the milliseconds that states live, if expired values are
-never shown.
+`key` is the schema of its keys, if they have a type, and `key_class` the dataclass that they are of: module, name,
+fields; `queryable` has its queryable names with their states; `ttl` the milliseconds that states live, if expired
+values are never shown.
 """
 
 INLINE_VERSION = 1

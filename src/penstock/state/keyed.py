@@ -25,7 +25,7 @@ from penstock.common.own_copies import itself, own_copies, own_copy
 from penstock.errors import StateError
 from penstock.keys.codec import encode_key, read_key
 from penstock.keys.groups import check_parallelism, key_group, key_groups
-from penstock.state.declarations import SchemasByRole, StateDeclaration, serializers_of
+from penstock.state.declarations import SchemasByRole, StateDeclaration, describe_state, serializers_of
 from penstock.state.hashable_keys import PLAIN_TYPES, code_of, codes_of, hashable_of
 from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
@@ -90,8 +90,8 @@ class KeyedStateBackend:
     __slots__ = (
         "_cache_limit",
         "_clock",
-        "_described",
         "_counter",
+        "_described",
         "_encoded",
         "_epoch",
         "_epoch_written",
@@ -489,23 +489,10 @@ class KeyedStateBackend:
             state = self._states[name] = self._new_state(descriptor, cls, *functions)
             self._schemas.settle(name, is_stored=name in self._ids)
             self.attach(state)
-        self._describe(descriptor)
+        describe_state(descriptor, self._described)
         if not isinstance(state, cls):
             raise StateError(f"State {name!r} is {state.kind} state already: give the {cls.kind} state another name.")
         return state
-
-    def _describe(self, descriptor: Any) -> None:
-        state, queryable = descriptor.get_name(), getattr(descriptor, "queryable_name", None)
-        if queryable is not None:
-            names = self._described.setdefault("queryable", {})
-            if names.setdefault(queryable, state) != state:
-                raise StateError(
-                    f"States {names[queryable]!r} and {state!r} both have the queryable name {queryable!r}: give one "
-                    "of them another name."
-                )
-        life = time_to_live_of(descriptor)
-        if life is not None and not life.returns_expired:
-            self._described.setdefault("ttl", {})[state] = life.millis
 
     def _new_state(self, descriptor: Any, cls: type[S], *functions: Any) -> S:
         name = descriptor.get_name()

@@ -1,7 +1,8 @@
 """Rows in LMDB: keys of any length, in order.
 
-LMDB keys have at most 511 bytes, so a longer key is stored as its first 479 bytes and a digest, with the whole key before
-the value. Keys that share those 479 bytes are put in order when they are read, so scans are right for keys of any length.
+LMDB keys have at most 511 bytes, so a longer key is stored as its first 479 bytes and a digest, with the whole key
+before the value. Keys that share those 479 bytes are put in order when they are read, so scans are right for keys of
+any length.
 """
 
 from __future__ import annotations

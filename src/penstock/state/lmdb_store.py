@@ -28,6 +28,7 @@ _BOOT_SOURCE = "/proc/sys/kernel/random/boot_id"
 
 _DAMAGE = (lmdb.InvalidError, lmdb.CorruptedError, lmdb.VersionMismatchError, lmdb.PageNotFoundError)
 
+
 class LmdbStore(LocalStore):
     """An LMDB directory with a write transaction that is always open; other processes may read meanwhile."""
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic
 
 from penstock.common.state_aliases import state_aliases
-from penstock.common.state_type import StateType, checked_state_type
+from penstock.common.state_type import StateType, checked_queryable_name, checked_state_type
 from penstock.common.time import Duration, Time, to_millis
 from penstock.common.type_variables import ACC, A, B, IN_contra, K, OUT_co, S_co, T, V
 from penstock.common.typeinfo import Types
@@ -277,13 +277,6 @@ class StateDescriptor(ABC, Generic[S_co]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.type_info!r})"
-
-
-def checked_queryable_name(name: str) -> str:
-    """Return a queryable name; anything but a text that is not empty is refused."""
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"a queryable state needs a non-empty string as its name, got {name!r}")
-    return name
 
 
 class ValueStateDescriptor(StateDescriptor[ValueState[T]]):
