@@ -16,8 +16,8 @@ from pyflink.table import DataTypes, Schema, StreamTableEnvironment
 from pyflink.table.expressions import col
 
 from benchmarks.nexmark.model import RATE, SIDE_ROWS, VIEWS
-from benchmarks.nexmark.queries import EXTRA_VIEWS, QUERIES
-from benchmarks.nexmark.results_of import materialized
+from benchmarks.nexmark.queries import EXTRA_VIEWS, QUERIES, UPSERTED
+from benchmarks.nexmark.results_of import latest, materialized
 from benchmarks.nexmark.sinks import sink_sql
 from benchmarks.peers import reporting
 from benchmarks.peers.flink_numbers import environment, interleaved
@@ -68,7 +68,8 @@ def run(task: reporting.Task, events: int) -> list[Any] | None:
     for name, text in {**VIEWS, **EXTRA_VIEWS.get(task.job, {})}.items():
         tables.execute_sql(f"CREATE TEMPORARY VIEW {name} AS {text}")
     if task.collect:
-        return materialized(changelog_of(tables, QUERIES[task.job]))
+        changes = changelog_of(tables, QUERIES[task.job])
+        return latest(changes, UPSERTED[task.job]) if task.job in UPSERTED else materialized(changes)
     tables.execute_sql(sink_sql(task.job)).wait()
     return None
 

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from benchmarks.nexmark.model import RATE, SIDE_ROWS, VIEWS
-from benchmarks.nexmark.queries import EXTRA_VIEWS, QUERIES
+from benchmarks.nexmark.queries import EXTRA_VIEWS, QUERIES, TIED
 from benchmarks.nexmark.results_of import materialized
 from benchmarks.nexmark.sinks import sink_sql
 from benchmarks.peers import reporting
@@ -53,7 +53,8 @@ def run(task: reporting.Task, events: int) -> list[Any] | None:
     configuration = Configuration()
     for key, value in task.options.items():
         configuration.set_string(key, str(value))
-    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(task.parallelism)
+    parallelism = 1 if task.collect and task.job in TIED else task.parallelism
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(parallelism)
     tables = tables_of(env, task.job, events)
     if task.collect:
         return collected(tables, QUERIES[task.job])

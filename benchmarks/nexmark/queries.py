@@ -134,3 +134,8 @@ EXTRA_VIEWS = {
     "q13": {"side_input": "SELECT n, CAST(n AS STRING) AS text FROM side_numbers"},
 }
 CLOCKED = {"q12"}
+TIED = {"q18"}
+"""Queries that choose between rows of the same time by their order, which is only the same with one reader."""
+UPSERTED = {"q9": 1}
+"""Queries whose rows replace those with the same first so many columns. Flink 2.3 plans the Top-1 of q9 as insertions
+only: a better bid comes without taking back the one before."""
