@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from html import escape
 
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#3b6fb6", "#e08a2e", "#4a9d5b", "#cc3d3d", "#8560a8", "#9aa3ad"
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, "#4fa3a5", "#b8863b", GREY)
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#4fa3a5", "#b8863b", "#d4739d", GREY)
 INK, SOFT, PALE = "#2b3036", "#6b747d", "#e6e9ed"
 LEFT, RIGHT, TOP, BOTTOM = 76, 24, 84, 52
 
@@ -176,7 +176,7 @@ class Chart:
         found: list[str] = []
         right = float(self.width - RIGHT)
         for shape, colour, label in reversed(self.legend):
-            right -= 6.3 * len(label)
+            right -= 6.9 * len(label)
             found.append(_text(f"{right:.1f}", str(TOP - 12), label, f'fill="{INK}"'))
             found.append(_KEYS[shape].format(x=f"{right - 12:.1f}", y=TOP - 16, colour=colour))
             right -= 34
