@@ -1,4 +1,4 @@
-"""Makes three hours of temperatures from cold rooms: doors left open, a gateway that fails, sensors that talk nonsense."""
+"""Makes temperatures of cold rooms: doors left open, a gateway that fails, sensors that talk nonsense."""
 
 from __future__ import annotations
 
