@@ -75,17 +75,6 @@ def test_jdbc_lookup_writes_orders_with_the_names_of_their_customers(example: Lo
     assert example("jdbc_lookup").main(str(tmp_path)) == named
 
 
-def test_enrichment_names_the_customer_of_each_order(example: LoadExample) -> None:
-    assert sorted(example("enrichment").main()) == ["ann orders cake", "ann orders tea", "bob orders soup"]
-
-
-def test_dynamic_rules_judge_a_payment_by_the_limit_of_its_time(example: LoadExample) -> None:
-    assert sorted(example("dynamic_rules").main()) == [
-        "ann paid 80, where 50 is the limit",
-        "bob paid 700, where 500 is the limit",
-    ]
-
-
 def test_dynamic_patterns_alert_by_the_rules_of_the_time_of_a_payment(example: LoadExample) -> None:
     assert sorted(example("dynamic_patterns").main()) == ["large: bob paid 990.0", "probe: ann paid 800.0"]
 
