@@ -26,7 +26,9 @@ def in_time() -> dict[str, list[Payment]]:
 
 def judge(card: list[Payment]) -> tuple[list[list[int]], list[list[int]]]:
     """Ids of (test, test, large), and ids of tests that came to nothing."""
-    alerts, tested, tests = [], [], []
+    alerts: list[list[int]] = []
+    tested: list[list[int]] = []
+    tests: list[Payment] = []
 
     def expire(now_ms: float) -> None:
         while tests and now_ms - tests[0]["at_ms"] >= WITHIN_MS:

@@ -37,7 +37,7 @@ def test_rules_that_make_no_sense_are_put_aside(example_run: ExampleRun) -> None
 
 
 def test_the_order_of_the_streams_and_crashes_change_nothing(penstock_seed: int) -> None:
-    env = StreamExecutionEnvironment.in_process(penstock_seed, crash_rate=0.05).set_parallelism(2)
+    env = StreamExecutionEnvironment.in_process(penstock_seed, crash_rate=0.02).set_parallelism(2)
     made = env.from_collection([Payment(**payment) for payment in payments()])
     found = alerts(made, env.from_collection([Rule(**rule) for rule in rules()])).execute_and_collect()
     assert sorted(tuple(row) for row in found) == expected_alerts()

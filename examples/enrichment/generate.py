@@ -19,7 +19,7 @@ SEGMENTS = ["basic", "silver", "gold"]
 def profiles(seed: int = SEED) -> list[dict[str, Any]]:
     """A record for each customer from before the start, and upgrades on the way; by time."""
     chance = random.Random(seed)
-    made = []
+    made: list[dict[str, Any]] = []
     for customer in range(CUSTOMERS):
         rank = chance.choices([0, 1, 2], [6, 3, 1])[0]
         at = START_MS - chance.randrange(1, 10_000) * MINUTE_MS

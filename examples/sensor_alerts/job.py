@@ -74,11 +74,15 @@ class Watch(KeyedProcessFunction[str, Reading, Row]):
             self.waiting.remove(timestamp)
             self.last.update(timestamp)
             ctx.timer_service().register_event_time_timer(timestamp + SILENT_MS)
-            warm_since = (self.warm_since.value() or timestamp) if celsius > LIMIT_CELSIUS else None
-            self.warm_since.update(warm_since)
             yield from self.switch(room, "silent", False, timestamp)
-            if warm_since is None or timestamp - warm_since >= WARM_MS:
-                yield from self.switch(room, "too warm", warm_since is not None, timestamp)
+            if celsius <= LIMIT_CELSIUS:
+                self.warm_since.clear()
+                yield from self.switch(room, "too warm", False, timestamp)
+                return
+            since = self.warm_since.value() or timestamp
+            self.warm_since.update(since)
+            if timestamp - since >= WARM_MS:
+                yield from self.switch(room, "too warm", True, timestamp)
         elif self.last.value() == timestamp - SILENT_MS:
             yield from self.switch(room, "silent", True, timestamp)
 
