@@ -52,7 +52,7 @@ class PatternProcessFunction(Function, Generic[IN, OUT]):
 
 
 class TimedOutPartialMatchHandler(ABC):
-    """To be derived from beside `PatternProcessFunction`: is told of partial matches that have run out of time."""
+    """Mix-in for `PatternProcessFunction` that handles timed-out partial matches."""
 
     @abstractmethod
     def process_timed_out_match(self, match: dict[str, list[Any]], ctx: PatternProcessFunction.Context) -> None:
@@ -76,7 +76,7 @@ class PatternFlatSelectFunction(Function, Generic[IN, OUT]):
 
 
 class PatternTimeoutFunction(Function, Generic[IN, OUT]):
-    """Turns each partial match that has run out of time into one element of a side output."""
+    """Turns each timed-out partial match into one element of a side output."""
 
     @abstractmethod
     def timeout(self, match: dict[str, list[IN]], timeout_timestamp: int) -> OUT:
@@ -84,7 +84,7 @@ class PatternTimeoutFunction(Function, Generic[IN, OUT]):
 
 
 class PatternFlatTimeoutFunction(Function, Generic[IN, OUT]):
-    """Turns each partial match that has run out of time into any number of elements of a side output."""
+    """Turns each timed-out partial match into any number of elements of a side output."""
 
     @abstractmethod
     def timeout(self, match: dict[str, list[IN]], timeout_timestamp: int) -> Iterable[OUT] | None:

@@ -1,6 +1,6 @@
-"""Several sources read one after the other as one: history from files, then what is new from Kafka.
+"""`HybridSource`: sources read one after another, such as history from files, then Kafka.
 
-Positions are those of the sources, with the number of the source in front of the name.
+Positions are those of the sources, with the number of the source before the name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lines that come from a socket: at most once, for a socket cannot be asked again.
+"""The socket source: at most once, because a socket cannot be read again.
 
 Beside the driver a thread reads the socket and numbers the lines; tasks fetch them from it by number, with a token,
 over a connection of their own, so a task that is run again gets the same lines. Lines die with the process of the

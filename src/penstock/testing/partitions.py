@@ -1,4 +1,4 @@
-"""Scripted partitions: a source of named partitions, some of which turn up later, each written down as one list.
+"""Scripted partitions: a source of named partitions, each with a script; some may appear later.
 
 The markers are those of `penstock.testing.script`.
 """

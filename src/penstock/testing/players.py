@@ -1,4 +1,4 @@
-"""Playing transcripts as jobs: in process step by step and at random, and many in one job on any engine.
+"""Plays transcripts as jobs: in process step by step or randomized, or many in one job on any engine.
 
 A transcript is fed as a job of the environment that is handed in, whatever engine that has.
 """
@@ -52,7 +52,7 @@ def play_in_process(transcript: Transcript) -> None:
 
 
 def play_with_seed(transcript: Transcript, seed: int) -> None:
-    """Play in process with random parallelism, batches, interleaving and crashes: all in all the same must come out."""
+    """Play in process with random parallelism, batches, interleaving and crashes; compare the total output."""
     if transcript.stepwise_only:
         raise ValueError(f"transcript {transcript.name!r} can only be played step by step: {transcript.stepwise_only}")
     parallelism = random.Random(seed).choice((1, 1, 2, 3))

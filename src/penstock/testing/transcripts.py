@@ -1,4 +1,4 @@
-"""Transcripts: what goes into a pipeline and what must come out, step by step, as Python data.
+"""Transcripts: the input and expected output of a pipeline, step by step, as Python data.
 
 How a transcript is played is in `bare` and `players`. Python data and not a file format of its own, because pipelines,
 keys and values are Python objects: tuples, None and functions need no spelling of their own.
@@ -32,7 +32,7 @@ NO_WATERMARK = MIN_WATERMARK
 
 
 class TranscriptMismatch(AssertionError):
-    """A pipeline did not do what its transcript says."""
+    """The output of a pipeline differs from its transcript."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which files a path, folder or glob stands for, by the rules of Spark."""
+"""The files of a path, folder or glob, by Spark's rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of files that need no Spark: a file has numbered positions, and a range of them is read as blocks.
+"""File readers that do not need Spark: they read ranges of numbered positions as blocks.
 
 What a position is depends on the format: 64 bytes of lines or Avro blocks, a row of Parquet and ORC, or the whole file
 where it can only be read from its start. Which files there are is known elsewhere.
@@ -303,7 +303,7 @@ _LINE_OPTIONS = frozenset({"encoding", "lineSep"})
 
 
 def check_options(file_format: str, options: Mapping[str, str]) -> None:
-    """Refuse options that only Spark's readers know."""
+    """Raise for options that only Spark's readers support."""
     known = {"csv": _CSV_OPTIONS, "text": _LINE_OPTIONS, "json": _LINE_OPTIONS}.get(file_format, frozenset())
     unknown = sorted(set(options) - known)
     if unknown:

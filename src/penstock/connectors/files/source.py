@@ -73,7 +73,7 @@ class FileSource(FrameSource[T_co]):
         discovery_ms: int | None = None,
         row_format: RowFormat | None = None,
     ) -> None:
-        """Describe the source; `row_format` None gives lines for text and rows with names for the rest."""
+        """Describe the source; `row_format` None means lines for text and named rows for other formats."""
         self.paths = [os.fspath(path) for path in (paths if isinstance(paths, list) else [paths])]
         if not self.paths or not all(self.paths):
             raise ConfigurationError("A file source needs at least one path, and no path may be empty.")
@@ -136,7 +136,7 @@ class FileSource(FrameSource[T_co]):
         return schema
 
     def nothing_to_infer(self) -> SourceError:
-        """What to tell if nobody says what the columns are, and no file does."""
+        """Return the error for a source without schema and without files to infer it from."""
         return SourceError(
             f"The file source {', '.join(self.paths)} has no {self.reading.file_format} files to infer columns from: "
             "pass a schema, such as schema='id BIGINT, name STRING', or start the job when there are files."

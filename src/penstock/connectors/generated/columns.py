@@ -1,7 +1,4 @@
-"""A source that makes its records as columns: a function of many record numbers at once.
-
-Numbering, splits and rate are those of every generator.
-"""
+"""A source of records generated as columns, with a function of many record numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sinks to databases: rows written by tasks in batches (at least once), or staged and published with a marker row.
+"""Database sinks: rows are written by tasks in batches (at least once), or staged and published with a marker row.
 
 How a database is spoken to is `penstock.connectors.jdbc.databases`, how staging works
 `penstock.connectors.staged_sink`.

@@ -75,7 +75,7 @@ class JdbcSource(PartitionedSource[Any]):
         return self.growth is not None
 
     def validate(self, name: str) -> None:
-        """Let the database say whether it understands the query."""
+        """Check the query in the database."""
         with _connected(self, name) as cursor:
             _run(self, name, cursor, f"SELECT * FROM ({self.sql}) AS penstock_rows LIMIT 0", ())
             names = [each[0] for each in cursor.description]

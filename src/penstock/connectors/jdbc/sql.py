@@ -1,4 +1,4 @@
-"""SQL with question marks for parameters, as JDBC writes it, and the forms that Python's drivers want."""
+"""SQL statements with JDBC's question marks, converted for Python drivers."""
 
 from __future__ import annotations
 

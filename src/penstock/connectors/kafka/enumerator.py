@@ -1,4 +1,4 @@
-"""Which Kafka partitions a source reads, where they begin and how far they go."""
+"""Finds the Kafka partitions of a source, and their first and last offsets."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _shrunk(who: str, name: str, at: int, last: int) -> KafkaSourceError:
 
 
 def lost(who: str, name: str, at: int, first: int) -> KafkaSourceError:
-    """What to tell where Kafka has removed records before they were read."""
+    """Return the error for records that Kafka deleted before they were read."""
     return KafkaSourceError(
         f"{who}: the records {at}..{first - 1} of partition {name} are gone: Kafka deleted them before they were read; "
         "set the property 'auto.offset.reset' to 'earliest' to continue with the oldest remaining ones"
