@@ -310,7 +310,7 @@ class CheckpointDirectory:
         }
 
     def _forget_old(self) -> None:
-        # By count and not by number: whether versions are numbered without gaps is the engine's business.
+        # By count and not by number: an engine may number versions with gaps.
         old = [version for version in sorted(self._references)[: -self._retained] if version not in self._pinned]
         dropped = set().union(*(self._references.pop(version) for version in old))
         needed = set().union(*self._references.values())

@@ -157,8 +157,8 @@ class PartitionEnumerator(ABC):
         """Return partitions that are not known yet, with the offsets to begin with.
 
         `known` is None at the very first call of a job: then all of them are new, and where they begin is decided for
-        good, because the answer is logged before anything is read. Asked before every batch: to look seldom is the
-        enumerator's own business, by the time it is given.
+        good, because the answer is logged before anything is read. Called before every batch; an enumerator that should
+        look less often compares the time it is given.
         """
 
     def discover_more(

@@ -91,7 +91,7 @@ class TableEncoder(BlockEncoder):
     def encode_columns(self, block: ColumnBlock) -> pa.Table | None:
         """Make a table of columns; None where their objects have to be asked."""
         if block.form in ("tuple", "value"):
-            return None  # names are the business of `encode`
+            return None  # `encode` handles names
         schema = self._schema or pa.schema([(name, pa.null()) for name in block.batch.schema.names])
         if set(schema.names) != set(block.batch.schema.names):
             return None

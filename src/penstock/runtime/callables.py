@@ -1,4 +1,4 @@
-"""User functions in all the shapes that are accepted become plain callables with one shape each.
+"""Converts all accepted kinds of user functions to plain callables.
 
 A function may be an object of the right class or anything callable; it may return or yield its results, or take a
 collector as last argument (`out.collect(value)`), as Java users are used to.

@@ -1,6 +1,6 @@
 """Senders of exchange rows: each edge out of a vertex decides here which subtask gets which record.
 
-The rows are handed to `emit` and somebody else carries them.
+The rows are passed to `emit`; the engine sends them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Vertices as bytes, and who is to blame where that is not possible: operator, function, and what it holds on to."""
+"""Pickles vertices, and names the operator and object that cannot be pickled."""
 
 from __future__ import annotations
 

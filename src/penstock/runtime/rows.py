@@ -87,7 +87,7 @@ def decode_block(payload: bytes) -> Block:
 
 
 def decode_values(payload: bytes) -> list[Any]:
-    """The records of a block as objects, for whoever has no use for the rest."""
+    """The records of a block as objects."""
     values = decode_block(payload).values
     return values.values() if isinstance(values, ColumnBlock) else values
 

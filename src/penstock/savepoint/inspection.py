@@ -302,7 +302,7 @@ def _map_entries(name: str, contents: list[bytes], schemas: list[Schema]) -> int
 
 
 def _versions(uri: str) -> list[VersionSummary]:
-    """What can be gone back to; a job that runs forgets old versions meanwhile."""
+    """The versions that can be restored; a running job removes old ones meanwhile."""
     directory = CheckpointDirectory(uri)
     found = [_version(directory, version) for version in directory.sealed_versions()]
     return [each for each in found if each is not None]

@@ -1,6 +1,6 @@
 """State of a subtask that belongs to no key: lists, union lists and broadcast maps; how they are dealt out anew.
 
-Who keeps the bytes, and when the functions that use the state are called, is the runtime's business.
+The runtime stores the bytes and calls the functions that use the state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writing a savepoint: the entrance for users, and the order in which one is made; frames are the engine's business."""
+"""`SavepointWriter`: changes or creates savepoints."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class KafkaAccess:
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def option(self, name: str) -> str:
-        """A setting that is Penstock's own business, not the client's."""
+        """A setting for Penstock itself, not for the client."""
         return str(self.properties.get(name, _DEFAULTS[name]))
 
     def number(self, name: str) -> int:

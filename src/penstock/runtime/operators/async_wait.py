@@ -1,7 +1,4 @@
-"""Asynchronous calls: one for each record, many at once; results leave in the order of input or of completion.
-
-The calls run where the context says.
-"""
+"""The operator of async calls: one per record, many at once; results leave in the order of input or of completion."""
 
 from __future__ import annotations
 

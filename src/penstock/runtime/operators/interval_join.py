@@ -1,7 +1,4 @@
-"""Interval join: pairs of two keyed inputs whose times are near, and rows that stayed without a partner.
-
-The fluent API in front of it is elsewhere.
-"""
+"""The interval join operator: pairs of two keyed inputs close in time, and unmatched rows of outer joins."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class StreamOperator:
         return None
 
     def layout_refusal(self, written: Layout) -> str | None:
-        """Why state of another layout cannot be gone on with, in words; None if it can be."""
+        """Return why the operator cannot resume from state of another layout; None if it can."""
         now = self.layout()
         if now is None:
             return f"it was written with {described(written)}, but the operator now stores its state differently"

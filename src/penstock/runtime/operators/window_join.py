@@ -1,7 +1,4 @@
-"""What makes a join of the window operator: sides of elements, and user code that must not see them.
-
-Windows are the window operator's business.
-"""
+"""Window joins and co-groups on the window operator: elements are tagged with their side, hidden from user code."""
 
 from __future__ import annotations
 

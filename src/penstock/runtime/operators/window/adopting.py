@@ -1,4 +1,4 @@
-"""Windows that other settings have left in the state, brought into the present ones.
+"""Converts windows that were stored with other settings.
 
 Panes become windows: each that is open, or kept for late records, gets what it had. Windows of another trigger or
 lateness get the timers that they would have. Nothing is emitted.
