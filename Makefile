@@ -23,7 +23,7 @@ help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: $(JAVA) ## run the main job: out-of-order trades on Spark, checked against plain Python
-	$(BIN)/python examples/trades.py $(ARGS)
+	$(BIN)/python examples/trades/demo.py $(ARGS)
 
 test: $(JAVA) ## run all tests (with ARGS: those that ARGS choose)
 ifeq ($(ARGS),)
