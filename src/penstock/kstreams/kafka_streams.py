@@ -158,16 +158,10 @@ class KafkaStreams:
     def _new_environment(self) -> StreamExecutionEnvironment:
         configuration = Configuration()
         for key, value in self._configs.items():
-            if key.startswith(_OURS) and key != StreamsConfig.ENGINE_CONFIG:
+            if key.startswith(_OURS):
                 configuration.set_string(key, str(value))
         configuration.set_string("execution.checkpointing.dir", self.checkpoint_directory())
-        engine = self._configs.get(StreamsConfig.ENGINE_CONFIG, "spark")
-        if engine not in ("spark", "in_process"):
-            raise ConfigurationError(f"{StreamsConfig.ENGINE_CONFIG} is 'spark' or 'in_process', not {engine!r}.")
-        if engine == "spark":
-            environment = StreamExecutionEnvironment.get_execution_environment(configuration)
-        else:
-            environment = StreamExecutionEnvironment.in_process(configuration=configuration)
+        environment = StreamExecutionEnvironment.get_execution_environment(configuration)
         threads = self._configs.get(StreamsConfig.NUM_STREAM_THREADS_CONFIG)
         return environment if threads is None else environment.set_parallelism(int(threads))
 

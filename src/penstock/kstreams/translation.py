@@ -18,6 +18,7 @@ from penstock.kstreams.partitioning import Partitions
 from penstock.kstreams.topology import Topology
 from penstock.runtime.operators.kstreams.operator import TopologyOperator, side_tag
 from penstock.runtime.operators.kstreams.routing import Departure, Route, task_keys
+from penstock.vocabulary.kstreams.records import Headers
 from penstock.vocabulary.kstreams.topology_nodes import SinkNode, SourceNode, TopologyPart
 
 MAX_PARALLELISM = 128
@@ -36,21 +37,19 @@ class ArrivalSchema(KafkaRecordDeserializationSchema[Any]):
         self._value_of = source.value_serde.deserialize
 
     def deserialize(self, record: KafkaRecord) -> Any:
-        """The arrivals of a record; plain tuples, which cost less than named ones."""
+        """The arrivals of a record."""
         timestamp = -1 if record.timestamp is None else record.timestamp
-        rest = (
-            self._name,
-            self._key_of(record.key),
-            self._value_of(record.value),
-            timestamp,
-            record.headers,
-            record.topic,
-            record.partition,
-            record.offset,
-        )
+        origin = (record.topic, record.partition, record.offset)
+        return self.arrivals(record.key, record.value, timestamp, record.headers, origin)
+
+    def arrivals(
+        self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers, origin: tuple[str, int, int]
+    ) -> list[tuple[Any, ...]]:
+        """What tasks get of a record; plain tuples, which cost less than named ones."""
+        rest = (self._name, self._key_of(key), self._value_of(value), timestamp, headers, *origin)
         if self._is_global:
             return [(task, *rest) for task in self._tasks]
-        return [(self._tasks[record.partition % len(self._tasks)], *rest)]
+        return [(self._tasks[origin[1] % len(self._tasks)], *rest)]
 
 
 class DepartureSchema(KafkaRecordSerializationSchema):
