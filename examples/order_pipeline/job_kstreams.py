@@ -35,8 +35,9 @@ JSON = Serdes.JSON()
 
 def topology() -> Topology:
     builder = StreamsBuilder()
-    customers = builder.table("customers", Consumed.with_(JSON, JSON))
-    orders = builder.stream("orders", Consumed.with_(JSON, JSON))
+    consumed = Consumed.with_(JSON, JSON).with_timestamp_extractor(lambda record, _: record.value["at_ms"])
+    customers = builder.table("customers", consumed)
+    orders = builder.stream("orders", consumed)
     (
         orders.filter(lambda _, order: order["cents"] > 0)
         .join(customers, lambda order, customer: {"country": customer["country"], "cents": order["cents"]})
@@ -67,7 +68,7 @@ def run_on_files() -> None:
             topic = driver.create_input_topic(name)
             for line in (RUN / "input" / f"{name}.jsonl").read_text().splitlines():
                 record = json.loads(line)
-                topic.pipe_input(record["customer_id"], record, record["at_ms"])
+                topic.pipe_input(record["customer_id"], record)
         for result in driver.create_output_topic("revenue").read_key_values_to_list():
             last[result.key] = result.value
     OUTPUT.mkdir(parents=True)
@@ -76,14 +77,15 @@ def run_on_files() -> None:
 
 
 def run_on_kafka(servers: str, engine: str) -> None:
-    """Run until the topics are read to their present end; leave `penstock.kstreams.bounded` out to run for ever."""
+    """Run until the topics are read to their present end; leave `kstreams.bounded` out to run for ever."""
     config = {
         "application.id": "order-pipeline",
         "bootstrap.servers": servers,
         "processing.guarantee": "exactly_once_v2",
+        "num.stream.threads": 1,
         "state.dir": str(RUN / "state"),
-        "penstock.engine": engine.replace("-", "_"),
-        "penstock.kstreams.bounded": True,
+        "penstock.engine": engine,
+        "kstreams.bounded": True,
     }
     application = KafkaStreams(topology(), config)
     application.clean_up()

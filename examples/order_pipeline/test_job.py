@@ -44,7 +44,7 @@ def test_the_orders_have_what_makes_it_hard() -> None:
 def test_the_topology_drops_what_comes_after_the_grace() -> None:
     with TopologyTestDriver(topology()) as driver:
         customers_topic, orders = driver.create_input_topic("customers"), driver.create_input_topic("orders")
-        customers_topic.pipe_input(1, {"country": "Japan"}, 0)
+        customers_topic.pipe_input(1, {"country": "Japan", "at_ms": 0})
         for cents, at_ms in (
             (500, 1_000),
             (700, SPAN_MS + BOUND_MS - 1),
@@ -52,9 +52,9 @@ def test_the_topology_drops_what_comes_after_the_grace() -> None:
             (0, SPAN_MS),
             (9, SPAN_MS + BOUND_MS),
         ):
-            orders.pipe_input(1, {"cents": cents}, at_ms)
-        orders.pipe_input(1, {"cents": 80}, 3_000)  # the grace of the first window is over
-        orders.pipe_input(2, {"cents": 60}, SPAN_MS)  # nobody's
+            orders.pipe_input(1, {"cents": cents, "at_ms": at_ms})
+        orders.pipe_input(1, {"cents": 80, "at_ms": 3_000})  # the grace of the first window is over
+        orders.pipe_input(2, {"cents": 60, "at_ms": SPAN_MS})  # nobody's
         found = driver.create_output_topic("revenue").read_key_values_to_list()
     assert [(each.key, each.value["cents"]) for each in found] == [
         ("Japan 0", 500),
