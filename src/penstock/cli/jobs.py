@@ -15,11 +15,9 @@ _ID_DIGITS = 12
 
 Job = Annotated[
     str,
-    typer.Argument(
-        metavar="JOB", help="Id, beginning of an id, name, or number of the process; `penstock list` shows them."
-    ),
+    typer.Argument(metavar="JOB", help="Job id (or its beginning), name or process id; see `penstock list`."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def list_jobs(as_json: AsJson = False) -> None:
@@ -69,7 +67,7 @@ def _cells(status: dict[str, Any]) -> list[object]:
 def savepoint(
     job: Job,
     directory: Annotated[
-        str | None, typer.Argument(metavar="DIRECTORY", help="Where the savepoint goes; default: that of the job.")
+        str | None, typer.Argument(metavar="DIRECTORY", help="Directory for the savepoint; default: the job's.")
     ] = None,
 ) -> None:
     """Write a savepoint of a job, which goes on. Prints its path."""
@@ -84,13 +82,15 @@ def stop(
     savepoint_path: Annotated[
         str | None,
         typer.Option(
-            "--savepoint-path", "-p", metavar="DIRECTORY", help="Where the savepoint goes; default: the job's."
+            "--savepoint-path", "-p", metavar="DIRECTORY", help="Directory for the savepoint; default: the job's."
         ),
     ] = None,
     drain: Annotated[
         bool,
         typer.Option(
-            "--drain", "-d", help="End the sources, fire all timers and windows first: for jobs that are over."
+            "--drain",
+            "-d",
+            help="First end the sources and fire all timers and windows. For jobs that will not be resumed.",
         ),
     ] = False,
 ) -> None:
@@ -116,7 +116,7 @@ def _with_place(job: str, directory: str | None, option: str) -> tuple[RunningJo
     found, status = find_job(job)
     if directory is None and status.get("savepoint_directory") is None:
         raise ConfigurationError(
-            f"job {found.card.name!r} has no directory for savepoints: give {option}, or start the job with "
+            f"job {found.card.name!r} has no savepoint directory: pass {option}, or start the job with "
             "execution.checkpointing.savepoint-dir"
         )
     return found, None if directory is None else absolute_uri(directory)

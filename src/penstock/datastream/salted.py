@@ -139,8 +139,8 @@ class SaltedStream(Generic[K_co, T_co]):
         is_assigner = isinstance(window_assigner, WindowAssigner)
         if not is_assigner or not window_assigner.is_event_time() or window_assigner.pane_grid() is None:
             raise GraphError(
-                f"salted: windows of {type(window_assigner).__name__} cannot be put together from parts; use windows "
-                "of event time that tumble, slide or cumulate, or do without salted(...)."
+                f"salted: windows of {type(window_assigner).__name__} cannot be merged from parts; use tumbling, "
+                "sliding or cumulative event-time windows, or remove salted(...)."
             )
         return SaltedWindows(self._stream, self._salts, window_assigner)
 
@@ -231,8 +231,8 @@ class SaltedWindows(Generic[K_co, T_co]):
     def _in_two_steps(self, method: str, function: Any, window_function: Any, output_type: Any) -> DataStream:
         if order_of(function) is not Order.NONE:
             raise GraphError(
-                f"{method}: salted(...) spreads the elements of a key, so that they lose their order. If it does not "
-                "matter to the function, say so with commutative(...)."
+                f"{method}: salted(...) spreads the elements of a key, so that they lose their order. If the order "
+                "does not matter to the function, mark it with commutative(...)."
             )
         stream, key_of = self._stream, self._stream.key_selector
         # Chained to whatever sends the elements: the exchange comes after it, by key and salt.

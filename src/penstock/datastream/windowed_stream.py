@@ -1,7 +1,4 @@
-"""Windowed streams: what can be done with the windows of a keyed stream, or of a whole one.
-
-When a window fires is the operator's business.
-"""
+"""`WindowedStream` and `AllWindowedStream`: windows of a keyed stream, or of a whole stream."""
 
 from __future__ import annotations
 
@@ -238,7 +235,7 @@ class _Windows(Generic[T_co, W]):
             if isinstance(function, _COUNTERPARTS[kind]):
                 raise GraphError(
                     f"{method}: {type(function).__name__} derives from {_COUNTERPARTS[kind].__name__}, but after "
-                    f"{self._method}() it has to be a {kind.__name__}."
+                    f"{self._method}() it must be a {kind.__name__}."
                 )
 
     def _add(
@@ -330,7 +327,7 @@ class WindowedStream(_Windows[T_co, W], Generic[K_co, T_co, W]):
         window_function: KeyedEvaluation[T_co, Any, K_co, W] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Combine the elements of a window; a window function is given the one result, with key and window."""
+        """Reduce the elements of a window; an optional window function gets the result, the key and the window."""
         return self._reduce(reduce_function, window_function, output_type)
 
     @overload
@@ -377,7 +374,7 @@ class WindowedStream(_Windows[T_co, W], Generic[K_co, T_co, W]):
         accumulator_type: TypeInformation[Any] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Gather the elements of a window in an accumulator; a window function is given its one result."""
+        """Aggregate the elements of a window; an optional window function gets the result."""
         return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
 
     @overload
@@ -466,7 +463,7 @@ class AllWindowedStream(_Windows[T_co, W]):
         window_function: AllEvaluation[T_co, Any, W] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Combine the elements of a window; a window function is given the one result, with the window."""
+        """Reduce the elements of a window; an optional window function gets the result and the window."""
         return self._reduce(reduce_function, window_function, output_type)
 
     @overload
@@ -513,7 +510,7 @@ class AllWindowedStream(_Windows[T_co, W]):
         accumulator_type: TypeInformation[Any] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Gather the elements of a window in an accumulator; a window function is given its one result."""
+        """Aggregate the elements of a window; an optional window function gets the result."""
         return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
 
     @overload

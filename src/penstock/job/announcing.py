@@ -124,7 +124,7 @@ class Announcement:
         wanted = request.get("do")
         answer = self._answers.get(str(wanted))
         if answer is None:
-            raise PenstockError(f"a job cannot be asked for {wanted!r}; known are {', '.join(self._answers)}")
+            raise PenstockError(f"a job has no answer for {wanted!r}; use one of {', '.join(self._answers)}")
         return answer(request)
 
     def _status(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def announce(
     try:
         announcement.post()
     except (OSError, PenstockError) as error:
-        _log.warning("job %r is not to be seen by `penstock list` and cannot be stopped by it: %s", name, error)
+        _log.warning("job %r will not appear in `penstock list` and cannot be stopped from there: %s", name, error)
     ended.add_done_callback(lambda _: _forget(announcement))
 
 

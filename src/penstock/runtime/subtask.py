@@ -207,8 +207,10 @@ class Subtask:
         # Refused before the job starts, as a rule; not where nobody could ask, as with a seal that was damaged then.
         reason = None if written is None else operator.layout_refusal(written)
         if reason is not None:
-            raise operator.failure(StateError(f"state cannot be gone on with: {reason}"), "opening its state")
-        operator.guarded(partial(operator.adopt_layout, written), "taking over state of other settings")
+            raise operator.failure(StateError(f"cannot resume from the state: {reason}"), "opening its state")
+        operator.guarded(
+            partial(operator.adopt_layout, written), "restoring state that was written with other settings"
+        )
 
     def _begin_inputs(self, plain: list[Any] | None, entry: SubtaskEntry) -> None:
         self._has_ended = entry.has_ended

@@ -150,7 +150,8 @@ class FileSink(Sink):
             self.file_format.create_encoder(name, loaded(learned)).merge(storage, chunks, stream)
         except FileNotFoundError as failure:
             raise SinkError(
-                f"Sink {name!r} has begun files that are not in {self.location} ({failure}): keep the directory of the "
+                f"Sink {name!r} has unfinished files that are not in {self.location} ({failure}): keep the directory "
+                "of the "
                 "sink, and start from a savepoint or from the newest checkpoint."
             ) from failure
 
@@ -195,7 +196,7 @@ def check_chunks(storage: Storage, name: str, chunks: tuple[Chunk, ...]) -> None
             raise SinkError(
                 f"Sink {name!r} cannot finish a file of {storage.location}: its staged part "
                 f"{storage.full(chunk.path)} {damage}. Nothing of it was published. Restore it from a copy, or "
-                f"start from a savepoint. The folder {STAGING} must not be touched while the job lives."
+                f"start from a savepoint. The folder {STAGING} must not be changed while the job runs."
             )
 
 
@@ -397,7 +398,7 @@ class FileWriter(SinkWriter):
         except FileNotFoundError as failure:
             raise SinkError(
                 f"Sink {self._name!r} cannot finish a file of {self._sink.location}: a staged part of it is gone "
-                f"({failure}). The folder {STAGING} must not be touched while the job lives."
+                f"({failure}). The folder {STAGING} must not be changed while the job runs."
             ) from failure
         return path, stream
 

@@ -43,12 +43,13 @@ def _check_logs(directory: CheckpointDirectory) -> None:
     if sealed and (not offsets or offsets[-1] < sealed[-1]):
         raise CheckpointError(
             f"checkpoint {directory.uri} has state of version {sealed[-1]}, but Spark's log of positions ends at "
-            f"{offsets[-1] if offsets else 'nothing'}: files under spark/ were removed; restore them or start anew"
+            f"{offsets[-1] if offsets else 'nothing'}: files under spark/ were removed; restore them, or start from "
+            "scratch"
         )
     if commits and (not sealed or sealed[-1] < commits[-1]):
         raise CheckpointError(
             f"checkpoint {directory.uri} has no state for batch {commits[-1]}, which Spark's log says is done: files "
-            "under penstock/ were removed; restore them or start anew"
+            "under penstock/ were removed; restore them, or start from scratch"
         )
 
 
@@ -58,7 +59,7 @@ def repair_logs(directory: CheckpointDirectory) -> None:
     _repair_metadata(directory)
     for batch in reversed(logged(directory, "commits")[-_LOOKED_AT:]):
         if not _is_commit(log_lines(directory, f"commits/{batch}")):
-            _tell(directory, f"commits/{batch}", "left out: the batch is only published again, or run again")
+            _tell(directory, f"commits/{batch}", "skipped: the batch is only published again, or runs again")
             remove_log(directory, f"commits/{batch}")
     for batch in reversed(logged(directory, "offsets")[-_LOOKED_AT:]):
         _repair_offsets(directory, batch, seals)
@@ -71,12 +72,12 @@ def _repair_offsets(directory: CheckpointDirectory, batch: int, seals: dict[int,
     seal = seals.get(batch)
     if seal is not None:
         if seal.offset is not None and (not _is_offsets(lines) or _is_cut(lines, seal)):
-            _tell(directory, name, "made again from the seal of the batch")
+            _tell(directory, name, "restored from the seal of the batch")
             before = log_lines(directory, f"offsets/{batch - 1}")
             settings = next((each[1] for each in (lines, before) if _has_settings(each)), default_settings())
             write_log(directory, name, ["v1", settings, json.dumps(seal.offset.to_json()), *_frames_of(seal)])
     elif batch not in seals and not _is_offsets(lines) and batch == logged(directory, "offsets")[-1]:
-        _tell(directory, name, "left out: the batch was not finished, and is planned anew")
+        _tell(directory, name, "skipped: the batch was not finished, and is planned again")
         remove_log(directory, name)
 
 
@@ -133,9 +134,10 @@ def _check_source_logs(directory: CheckpointDirectory, seals: dict[int, Seal | N
             if entry <= _log_offset(offset):
                 raise CheckpointError(
                     f"checkpoint {directory.uri}: spark/{name}, which says what files a source has read, is empty or "
-                    "cut short; restore it from a copy, go on from a savepoint, or start anew in an empty directory"
+                    "truncated; restore it from a copy, resume from a savepoint, or start from scratch in an empty "
+                    "directory"
                 )
-            _tell(directory, name, "left out: the files in it are listed again")
+            _tell(directory, name, "skipped: its files are listed again")
             remove_log(directory, name)
 
 

@@ -141,7 +141,7 @@ class StreamOperator:
         """Why state of another layout cannot be gone on with, in words; None if it can be."""
         now = self.layout()
         if now is None:
-            return f"it was written with {described(written)}, and now the operator keeps its state in another way"
+            return f"it was written with {described(written)}, but the operator now stores its state differently"
         return None if written == now else difference(written, now)
 
     def adopt_layout(self, written: Layout | None) -> None:
