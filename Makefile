@@ -5,6 +5,8 @@
 .DELETE_ON_ERROR:
 
 export PYTHON
+# Containers often forbid bytecode on disk; then every Python process would compile the package again.
+export PYTHONDONTWRITEBYTECODE :=
 
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
@@ -88,6 +90,7 @@ versions: $(JAVA) ## print the versions of everything that matters
 	@$(BIN)/python -m pip list --disable-pip-version-check
 
 clean: ## remove caches and build results (delete .venv yourself for a fresh set-up)
+	rm -rf examples/*/run
 	rm -rf build dist artifacts spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 	find src tests $(wildcard examples benchmarks scripts) -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -8,11 +8,17 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import sys
 import tempfile
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+# Containers often have this variable. Without bytecode on disk every process of a run compiles all of Penstock again, and
+# pytest rewrites the assertions of 1,300 modules: half of the time of the quick tests, and seconds of every Spark job.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Two busy cores make single examples slow at random, so a deadline would report the machine and not the code.
 settings.register_profile("penstock", deadline=None, print_blob=True)

@@ -354,6 +354,19 @@ class CheckpointDirectory:
         infos = self.filesystem.get_file_info(selector)
         return sorted(int(info.base_name[:-5]) for info in infos if info.base_name.endswith(".seal"))
 
+    def seal_files(self) -> dict[int, tuple[int, int]]:
+        """The versions that have a seal, each with time (ns) and size of the file: one that is made anew has others."""
+        selector = fs.FileSelector(f"{self.path}/penstock/seals", allow_not_found=True)
+        try:
+            infos = self.filesystem.get_file_info(selector)
+        except OSError as error:
+            raise CheckpointError(f"checkpoint directory {self.uri} cannot be read: {error}") from None
+        return {
+            int(info.base_name[:-5]): (info.mtime_ns or 0, info.size or 0)
+            for info in infos
+            if info.base_name.endswith(".seal") and info.base_name[:-5].isdigit()
+        }
+
     def last_seal(self) -> Seal | None:
         """The seal of the last version that is final; None if there is none."""
         versions = self.sealed_versions()

@@ -10,7 +10,9 @@ from typer.core import TyperGroup
 import penstock
 from penstock.cli import jobs, kafka, state
 from penstock.cli.output import note
+from penstock.cli.query import query, query_server
 from penstock.cli.run import run
+from penstock.cli.server import server
 from penstock.cli.settings import settings
 from penstock.cli.sql import sql
 from penstock.errors import PenstockError
@@ -59,6 +61,9 @@ app.command("list")(jobs.list_jobs)
 app.command("savepoint")(jobs.savepoint)
 app.command("stop")(jobs.stop)
 app.command("cancel")(jobs.cancel)
+app.command("server")(server)
+app.command("query")(query)
+app.command("query-server")(query_server)
 app.command("settings")(settings)
 app.add_typer(state.app, name="state")
 app.add_typer(kafka.app, name="kafka")

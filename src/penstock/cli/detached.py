@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from datetime import datetime
@@ -10,6 +11,7 @@ from pathlib import Path
 from penstock.cli.program import Program
 from penstock.common.configuration import Configuration
 from penstock.job.cards import CardFolder, JobCard, user_folder
+from penstock.job.document import LOG_FILE
 from penstock.scratch import make_private, open_private
 
 _LOOK_SECONDS = 0.1
@@ -29,7 +31,12 @@ class DetachedProgram:
         command = [sys.executable, "-u", "-m", "penstock", "run", *settings, *target, *program.arguments]
         with open(self.log, "ab", opener=open_private) as stream:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                start_new_session=True,
+                env={**os.environ, LOG_FILE: str(self.log.absolute())},
             )
 
     def await_job(self) -> JobCard | int:

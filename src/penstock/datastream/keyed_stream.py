@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, overload
 
-from penstock.common.state_type import StateType
+from penstock.common.state_type import StateType, checked_queryable_name
 from penstock.common.type_variables import A, K_co, R, S, T_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.common.types import Row
@@ -16,7 +16,7 @@ from penstock.datastream.selectors import Field, KeyAndValue, check_field, typed
 from penstock.datastream.stream import DataStream, add_operator, settings_of_sender
 from penstock.datastream.with_state import FilterWithState, FlatMapWithState, MapWithState
 from penstock.errors import GraphError
-from penstock.graph.nodes import FORWARD, Exchange, Partitioning
+from penstock.graph.nodes import FORWARD, NAME_PREFIX, Exchange, Partitioning, Role
 from penstock.runtime import operators
 from penstock.vocabulary.field_aggregates import FieldAggregate
 from penstock.vocabulary.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
@@ -24,8 +24,10 @@ from penstock.vocabulary.functions import KeyedProcessFunction, ProcessFunction,
 if TYPE_CHECKING:
     from penstock.datastream.closeable_iterator import CloseableIterator
     from penstock.datastream.interval_join import IntervalJoin
+    from penstock.datastream.queryable_stream import QueryableStateStream
     from penstock.datastream.salted import SaltedStream
     from penstock.datastream.windowed_stream import WindowedStream
+    from penstock.vocabulary.state import ReducingStateDescriptor, ValueStateDescriptor
     from penstock.vocabulary.window import CountWindow, WindowAssigner
     from penstock.vocabulary.window.assigner import W
 
@@ -212,6 +214,23 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
     def max_by(self, position_to_max_by: Field = 0) -> DataStream[T_co]:
         """Element with the largest field so far, the first one if there are several."""
         return self._aggregate(RollingExtremeBy(check_field("max_by", position_to_max_by), largest=True))
+
+    def as_queryable_state(
+        self,
+        queryable_state_name: str,
+        state_descriptor: ValueStateDescriptor[T_co] | ReducingStateDescriptor[T_co] | None = None,
+    ) -> QueryableStateStream:
+        """Keep the last element of each key, to be asked for by a name from outside of the job.
+
+        With a `ReducingStateDescriptor`, what the elements of the key reduce to is kept. See docs/queryable_state.md.
+        """
+        from penstock.datastream.queryable_stream import QueryableStateStream, keeping_operator
+
+        name = checked_queryable_name(queryable_state_name)
+        operator, descriptor = keeping_operator(name, state_descriptor, self.output_type)
+        title = NAME_PREFIX[Role.SINK] + f"Queryable state: {name}"
+        node = self.environment.graph.add(Role.SINK, title, operator, self.edges)
+        return QueryableStateStream(self.environment, node.id, descriptor, self.edges[0].partitioning.key_type)
 
     def cache(self) -> NoReturn:
         """Refused, as in Flink."""

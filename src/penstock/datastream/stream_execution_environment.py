@@ -537,7 +537,7 @@ class StreamExecutionEnvironment:
             from penstock.engine.in_process.submission import submit as submit_in_process
 
             return submit_in_process(graph, settings, self._in_process)
-        from penstock.engine.spark import submit
+        from penstock.engine.spark.engine import submit
 
         return submit(graph, settings)
 

@@ -60,6 +60,19 @@ def _check_shape(graph: LogicalGraph, nodes: list[Node]) -> None:
         )
     for node in nodes:
         _check_node(graph, node)
+    _check_queryable_names(nodes)
+
+
+def _check_queryable_names(nodes: list[Node]) -> None:
+    """Refuse streams that are kept under one queryable name; names that functions give are seen when they run."""
+    owner: dict[str, Node] = {}
+    for node in nodes:
+        name = getattr(node.operator, "queryable_name", None)
+        if name is not None and owner.setdefault(name, node) is not node:
+            raise GraphError(
+                f"queryable state {name!r} exists twice: as_queryable_state() is called with that name for "
+                f"operators {owner[name].name!r} and {node.name!r}; give one of them another name"
+            )
 
 
 def _check_node(graph: LogicalGraph, node: Node) -> None:

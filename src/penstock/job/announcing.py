@@ -22,6 +22,8 @@ from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.errors import PenstockError
 from penstock.job.cards import CardFolder, JobCard
+from penstock.job.document import SUBMISSION, process_facts, thread_stacks
+from penstock.job.ended_jobs import EndedJobs
 from penstock.job.socket import JobSocket, Request, finish_answers
 
 _PATIENCE_SECONDS = 5.0  # at the end of the process, for answers that are under way
@@ -63,6 +65,9 @@ class AnnouncedJob(Protocol):
     def restarts(self) -> int:
         """How often the job was restarted."""
 
+    def document(self) -> dict[str, Any]:
+        """Everything that can be told of the job; see `penstock.job.document`."""
+
 
 class Announcement:
     """A job that is known on its machine until it is withdrawn."""
@@ -77,6 +82,8 @@ class Announcement:
         self._withdrawing = threading.Lock()
         self._answers: dict[str, Callable[[Request], Any]] = {
             "status": lambda request: self._status(),
+            "document": lambda request: self.document(),
+            "threads": lambda request: thread_stacks(),
             "metrics": lambda request: self.job.metrics(),
             "savepoint": lambda request: self.job.trigger_savepoint(request.get("directory")).result(),
             "stop": self._stop,
@@ -102,6 +109,17 @@ class Announcement:
             except OSError as error:
                 _log.warning("the card of job %r could not be removed: %s", self._card.name, error)
 
+    def document(self) -> dict[str, Any]:
+        """Everything that can be told of the job, with its process."""
+        return {**self.job.document(), "checkpoint": self._card.checkpoint, "process": process_facts()}
+
+    def keep(self) -> None:
+        """Leave what is known of the job, which has ended."""
+        try:
+            EndedJobs.of_this_user().keep(self.document())
+        except Exception as error:
+            _log.warning("job %r leaves nothing to its history: %s", self._card.name, error)
+
     def _answer(self, request: Request) -> Any:
         wanted = request.get("do")
         answer = self._answers.get(str(wanted))
@@ -121,6 +139,7 @@ class Announcement:
             "pid": card.pid,
             "checkpoint": card.checkpoint,
             "savepoint_directory": self._savepoint_directory,
+            "submission": os.environ.get(SUBMISSION),
         }
 
     def _stop(self, request: Request) -> str:
@@ -156,6 +175,7 @@ def running_jobs_of_this_process() -> list[AnnouncedJob]:
 
 
 def _forget(announcement: Announcement) -> None:
+    announcement.keep()
     # In this order: a process that ends meanwhile finds it in the list, and waits until the card is gone.
     announcement.withdraw()
     with _lock:

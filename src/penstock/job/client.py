@@ -15,6 +15,7 @@ from penstock.common.job_progress import Progress
 from penstock.common.job_status import JobStatus
 from penstock.common.operator_metrics import OperatorMetrics
 from penstock.errors import JobCancelledError
+from penstock.job.document import job_document
 from penstock.job.engine_contract import Job
 from penstock.job.savepoint_desk import SavepointRequest
 
@@ -99,6 +100,10 @@ class RunningJobClient(JobClient):
     def last_failure(self) -> JobFailure | None:
         """What went wrong last, whether the job was restarted after it or not; None if nothing did."""
         return self._job.statistics.progress.last_failure
+
+    def document(self) -> dict[str, Any]:
+        """Everything that can be told of the job, as plain data; see `penstock.job.document`."""
+        return job_document(self._job)
 
     def explain(self) -> str:
         """The plan that runs."""

@@ -11,17 +11,19 @@ from contextlib import suppress
 from typing import Any
 
 from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_failure import JobFailure
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.errors import CheckpointError, JobCancelledError, JobFailedError, TakenOverError
 from penstock.job.driver_sinks import DriverSinks
 from penstock.job.engine_contract import JobEngine
 from penstock.job.interrupts import plain_interrupts
+from penstock.job.journal import now_ms
 from penstock.job.patience import Patience
 from penstock.job.program import Program
 from penstock.job.progress_display import ProgressDisplay
 from penstock.job.restarts import Restarts
-from penstock.job.savepoint_desk import SavepointDesk, SavepointRequest, VersionBoundary
+from penstock.job.savepoint_desk import SavepointDesk, SavepointRequest, VersionBoundary, note_savepoint
 from penstock.job.statistics import JobStatistics
 
 _REST_POLL_SECONDS = 0.1
@@ -39,7 +41,7 @@ class JobDriver:
         self.settings = settings
         self.job_id = program.job_id
         self.statistics = statistics
-        self.status = JobStatus.CREATED
+        self._status = JobStatus.CREATED
         self.ended: Future[JobExecutionResult] = Future()
         self.was_drained = False
         self._directory = program.directory
@@ -63,6 +65,16 @@ class JobDriver:
         self._on_end = on_end
         self._thread.start()
 
+    @property
+    def status(self) -> JobStatus:
+        """Where the job is in its life."""
+        return self._status
+
+    @status.setter
+    def status(self, status: JobStatus) -> None:
+        self._status = status
+        self.statistics.journal.on_status(status.name)
+
     # ---- what clients ask for, from any thread ----
 
     def cancel(self) -> None:
@@ -80,6 +92,7 @@ class JobDriver:
 
     def take_savepoint(self, request: SavepointRequest) -> None:
         """Take the request of a client; its future tells what becomes of it."""
+        note_savepoint(self.statistics.journal, request)
         self.savepoints.take(request)
         self._asked.set()
         self._patience.on_savepoint(request)
@@ -113,6 +126,10 @@ class JobDriver:
         self.cancel()
         with suppress(Exception):
             self.ended.result()
+
+    def cluster(self) -> dict[str, Any]:
+        """What runs the job; see `JobEngine.cluster`."""
+        return self._engine.cluster()
 
     def abandon(self, text: str) -> None:
         """Call a job that was cancelled ended although something in it does not come back."""
@@ -234,11 +251,19 @@ class JobDriver:
             self.ended.set_exception(self._unstoppable or JobCancelledError(f"job {name!r} was cancelled"))
         elif error is not None:
             self.status = JobStatus.FAILED
-            self.ended.set_exception(self._failed(error))
+            failed = self._failed(error)
+            self._note_failure(str(failed))
+            self.ended.set_exception(failed)
         else:
             self.status = JobStatus.FINISHED
             runtime_ms = int((time.monotonic() - self._started) * 1000)
             self.ended.set_result(JobExecutionResult(JobID(self.job_id), runtime_ms, self.statistics.metrics()))
+
+    def _note_failure(self, text: str) -> None:
+        """What failed outside of an attempt is noted by nobody else."""
+        last = self.statistics.progress.last_failure
+        if last is None or last.restart_in_ms is not None:
+            self.statistics.on_failure(JobFailure(text, 0 if last is None else last.attempt + 1, now_ms()))
 
     def _failed(self, error: BaseException) -> JobFailedError:
         if isinstance(error, JobFailedError):

@@ -52,6 +52,9 @@ class Job(Protocol):
     def wait(self, timeout: float | None) -> JobExecutionResult:
         """Return when the job has ended; raises what made it fail."""
 
+    def cluster(self) -> dict[str, Any]:
+        """What runs the job; see `JobEngine.cluster`."""
+
     def collected(self, collect_id: str) -> Iterator[Any]:
         """The records of a collecting sink as they become final; ends with the job."""
 
@@ -101,6 +104,9 @@ class JobEngine(Protocol):
 
     def finish(self) -> None:
         """The attempts are over, and the job was not cancelled: close functions; what this raises fails the job."""
+
+    def cluster(self) -> dict[str, Any]:
+        """What runs the job, as plain data: `engine`, `version`, `master`, `web_url` and `workers`; from any thread."""
 
     def close(self, *, is_well: bool, is_held: bool) -> None:
         """Remove what the job has on disk; `is_held` if the checkpoint directory is still this process's."""

@@ -9,6 +9,7 @@ from penstock.checkpoint import CheckpointDirectory
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, compile_plan
 from penstock.job.admission import admit, has_no_end
 from penstock.job.intake import SourceList
+from penstock.job.plan_sources import sources_of
 from penstock.runtime.subtask import TaskSettings
 from penstock.savepoint import Origin
 from penstock.savepoint.matching import check_declared
@@ -55,7 +56,7 @@ class Program:
 
     def sources(self) -> SourceList:
         """The sources of the plan, sorted by who reads them."""
-        return SourceList.of(self.plan, self.settings.max_records_per_batch)
+        return sources_of(self.plan, self.settings.max_records_per_batch)
 
     def task_settings(self, attempt: int, started_ms: int) -> TaskSettings:
         """What every subtask is told of an attempt."""

@@ -15,6 +15,7 @@ from penstock.job.cards import CardFolder, JobCard
 from penstock.job.socket import ask
 
 _STATUS_SECONDS = 5.0
+_DOCUMENT_SECONDS = 10.0
 _WAYS: tuple[Callable[[JobCard, str], bool], ...] = (
     lambda card, text: card.job_id == text,
     lambda card, text: card.name == text,
@@ -49,6 +50,14 @@ class RunningJob:
         """Figures by the names of operators."""
         return OperatorMetrics(self._ask({"do": "metrics"}))
 
+    def document(self) -> dict[str, Any]:
+        """Everything that can be told of the job; see `penstock.job.document`."""
+        return dict(self._ask({"do": "document"}, _DOCUMENT_SECONDS))
+
+    def threads(self) -> list[dict[str, str]]:
+        """What the threads of the driver are doing."""
+        return list(self._ask({"do": "threads"}, _DOCUMENT_SECONDS))
+
     def savepoint(self, directory: str | None) -> str:
         """Write a savepoint, the job going on; returns its path when it is whole."""
         return str(self._ask({"do": "savepoint", "directory": directory}))
@@ -61,9 +70,9 @@ class RunningJob:
         """End the job at once; returns when it has ended."""
         self._ask({"do": "cancel"})
 
-    def _ask(self, request: dict[str, Any]) -> Any:
+    def _ask(self, request: dict[str, Any], timeout_seconds: float | None = None) -> Any:
         try:
-            return ask(self.card.address, self.card.token, request)
+            return ask(self.card.address, self.card.token, request, timeout_seconds)
         except ConnectionError:
             raise JobNotFoundError(
                 f"job {self.card.name!r} ({self.card.job_id}) ended before it answered; `penstock list` shows what runs"

@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.errors import CheckpointError
 from penstock.graph.plan import JobPlan
+from penstock.job.journal import JobJournal, SavepointRecord, now_ms
 from penstock.savepoint import CheckpointOrigin, begin_savepoint, finish_savepoint
 from penstock.savepoint.writing import PartOrder, PartResult, SavepointDraft, savepoint_place
 
@@ -159,6 +160,19 @@ class SavepointDesk:
         if path is not None:
             request.path.set_result(path)
         return path is not None
+
+
+def note_savepoint(journal: JobJournal, request: SavepointRequest) -> None:
+    """Have a journal told what becomes of a request."""
+    began_ms = now_ms()
+
+    def note(path: Future[str]) -> None:
+        error = path.exception()
+        where = None if error is not None else path.result()
+        why = None if error is None else str(error)
+        journal.on_savepoint(SavepointRecord(began_ms, now_ms(), request.stops, where, why))
+
+    request.path.add_done_callback(note)
 
 
 def _attempt(request: SavepointRequest, action: Callable[[], Result]) -> Result | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from penstock.checkpoint import Seal
@@ -14,17 +14,11 @@ from penstock.common.job_progress import Pace, Progress
 from penstock.common.operator_metrics import OperatorMetrics
 from penstock.graph.nodes import bare_name
 from penstock.graph.plan import JobPlan
+from penstock.job.journal import COMBINED_BY, JobJournal, VersionTimes
 from penstock.runtime.report import Report
 
 JOB = "job"
 """Where figures of the job as a whole are among those of its operators."""
-
-_COMBINED: dict[str, Callable[[float, float], float]] = {
-    "sum": lambda total, value: total + value,
-    "min": min,
-    "max": max,
-    "last": lambda total, value: value,
-}
 
 
 @dataclass
@@ -34,6 +28,7 @@ class JobStatistics:
     plan: JobPlan
     totals: dict[str, dict[str, float]] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
+    journal: JobJournal = field(default_factory=JobJournal)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _last: float = field(default_factory=time.monotonic)
 
@@ -47,7 +42,7 @@ class JobStatistics:
                     totals = self.totals.setdefault(uid, {})
                     combined_by = report.combined_by.get(uid, {})
                     for name, value in figures.items():
-                        combine = _COMBINED[combined_by.get(name, "sum")]
+                        combine = COMBINED_BY[combined_by.get(name, "sum")]
                         totals[name] = combine(totals[name], value) if name in totals else value
                     if uid in sources:
                         read += figures.get("records_in", 0)
@@ -66,11 +61,19 @@ class JobStatistics:
                 lag_ms=lag,
             )
 
+    def note_version(self, previous: Seal, seal: Seal, reports: list[Report], times: VersionTimes) -> None:
+        """Write a version that is final and published into the journal."""
+        sources = {vertex.operators[0].uid for vertex in self.plan.sources()}
+        figures = (report.metrics.get(uid, {}) for report in reports for uid in sources)
+        read = int(sum(each.get("records_in", 0) for each in figures))
+        self.journal.on_version(previous, seal, reports, read, times)
+
     def on_failure(self, failure: JobFailure) -> None:
         """Note a failure, and the restart after it if there is one."""
         with self._lock:
             restarts = self.progress.restarts + (failure.restart_in_ms is not None)
             self.progress = replace(self.progress, restarts=restarts, last_failure=failure)
+        self.journal.on_failure(failure)
 
     def on_pace(self, pace: Pace, uids: Iterable[str]) -> None:
         """Note how the intake of the batch went, for the sources that were paced."""

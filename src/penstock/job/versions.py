@@ -15,11 +15,30 @@ from penstock.errors import CheckpointError
 from penstock.graph.plan import JobPlan
 from penstock.job.backpressure import Backpressure
 from penstock.job.driver_sinks import DriverSinks
+from penstock.job.journal import VersionTimes, now_ms
 from penstock.job.pickled_states import PickledStates
 from penstock.job.statistics import JobStatistics
 from penstock.runtime.report import Report
 from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.source_tasks import Offset
+
+
+class _VersionClock:
+    """Where the time of a version goes."""
+
+    def __init__(self, began: float) -> None:
+        self._began = began
+        self._worked = time.monotonic()
+        self._sealed = self._worked
+        self._began_ms = now_ms() - round((self._worked - began) * 1000)
+
+    def on_seal(self) -> None:
+        self._sealed = time.monotonic()
+
+    def times(self) -> VersionTimes:
+        spans = ((self._began, self._worked), (self._worked, self._sealed), (self._sealed, time.monotonic()))
+        work_ms, seal_ms, publish_ms = (round((end - start) * 1000) for start, end in spans)
+        return VersionTimes(self._began_ms, work_ms, seal_ms, publish_ms)
 
 
 def _nothing(kind: str, what: object) -> None:
@@ -54,6 +73,7 @@ class VersionDriver:
         self._pickled_states = pickled_states or PickledStates(plan)
         self._lock = threading.Lock()
         self._is_stopped = False
+        self._began = time.monotonic()
         self.last: Seal | None = None
         """The version that this attempt completed last."""
 
@@ -64,6 +84,7 @@ class VersionDriver:
         """A version is being made until this is left; savepoints wait for it, and a job that was stopped makes none."""
         with self._lock:
             self._refuse_if_stopped(version)
+            self._began = time.monotonic()
             yield
 
     def previous(self) -> Seal:
@@ -88,15 +109,18 @@ class VersionDriver:
         Who dies before 2 makes the version again from the one before; after 2, the next start finds the seal and does
         3 again, without running anything. `started` is when the version was begun, by the monotonic clock.
         """
+        clock = _VersionClock(self._began if started is None else started)
         self._pickled_states.look_at(reports)
         self._on_step("seal", version)
         self._refuse_if_stopped(version)
         previous = self.previous()
         seal = self._committer.seal(previous, version, reports, offset, frames)
+        clock.on_seal()
         self._sinks.after_seal(arrived)
         self._statistics.on_version(seal, reports)
         self._on_step("publish", version)
         self._committer.publish(seal)
+        self._statistics.note_version(previous, seal, reports, clock.times())
         if self._backpressure is not None and started is not None:
             pace = self._backpressure.on_batch(previous.offset, seal.offset, reports, time.monotonic() - started)
             self._statistics.on_pace(pace, self._backpressure.uids)

@@ -328,7 +328,9 @@ class Subtask:
         }
         combined_by = {context.uid: context.metrics.combined_by() for context in self._contexts}
         pickled = self._pickled_states()
-        return Report(self.vertex.uid, self.subtask, entry, committables, self._metrics(), combined_by, pickled)
+        described = {each.uid: each.backend.described() for each in self._contexts if each.backend is not None}
+        figures = (self._metrics(), combined_by, pickled)
+        return Report(self.vertex.uid, self.subtask, entry, committables, *figures, described)
 
     def _source_watermark(self) -> int:
         return self.head.watermark if self.vertex.is_source else MIN_WATERMARK

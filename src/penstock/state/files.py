@@ -29,6 +29,7 @@ _FRAME = struct.Struct(">QQ")
 _TRAILER = struct.Struct(">8sI")
 _END = b"PSTKEND\n"
 _CHUNK_ENTRIES = 65536
+_SLICE_ENTRIES = 2048
 _CHUNK_BYTES = 8 * 2**20
 _WHOLE_READ_BYTES = 32 * 2**20
 _REMEDY = "restore it from a copy, or go back to an older version of the checkpoint, see docs/state.md"
@@ -206,5 +207,8 @@ def _decode(stream: Any, size: int) -> Iterator[Change]:
         content_size, packed_size = _FRAME.unpack(stream.read(_FRAME.size))
         content = codec.decompress(stream.read_buffer(packed_size), decompressed_size=content_size)
         batch = pa.ipc.read_record_batch(content, _SCHEMA)
-        yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+        # In slices: other threads of a process that serves reads must not wait for a whole frame.
+        for start in range(0, batch.num_rows, _SLICE_ENTRIES):
+            part = batch.slice(start, _SLICE_ENTRIES)
+            yield from zip(part.column(0).to_pylist(), part.column(1).to_pylist(), strict=True)
         left -= _FRAME.size + packed_size

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic
 
 from penstock.common.state_aliases import state_aliases
-from penstock.common.state_type import StateType, checked_state_type
+from penstock.common.state_type import StateType, checked_queryable_name, checked_state_type
 from penstock.common.time import Duration, Time, to_millis
 from penstock.common.type_variables import ACC, A, B, IN_contra, K, OUT_co, S_co, T, V
 from penstock.common.typeinfo import Types
@@ -240,6 +240,7 @@ class StateDescriptor(ABC, Generic[S_co]):
         self.name = name
         self.type_info = checked_state_type(name, type_info)
         self.ttl_config: StateTtlConfig | None = None
+        self.queryable_name: str | None = None
 
     def get_name(self) -> str:
         """Return the name, unique within the operator."""
@@ -250,6 +251,21 @@ class StateDescriptor(ABC, Generic[S_co]):
         if not isinstance(ttl_config, StateTtlConfig):
             raise TypeError(f"state {self.name!r}: expected a StateTtlConfig, got {type(ttl_config).__name__}")
         self.ttl_config = ttl_config
+
+    def set_queryable(self, queryable_state_name: str) -> None:
+        """Let this state be asked for by a name of its own, from outside of the job; see docs/queryable_state.md.
+
+        The name must be unique in the job. All keyed state can be queried by operator and state without it.
+        """
+        self.queryable_name = checked_queryable_name(queryable_state_name)
+
+    def is_queryable(self) -> bool:
+        """Whether the state has a queryable name."""
+        return self.queryable_name is not None
+
+    def get_queryable_state_name(self) -> str | None:
+        """Return the queryable name, or None if there is none."""
+        return self.queryable_name
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StateDescriptor):

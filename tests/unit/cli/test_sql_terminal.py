@@ -142,7 +142,7 @@ def test_an_error_shows_the_place_and_the_shell_goes_on(shell: Terminal) -> None
 
 def jobs_of(home: Path) -> list[str]:
     """The cards of running jobs."""
-    return [json.loads(card.read_text())["name"] for card in (home / "h").rglob("*.json")]
+    return [json.loads(card.read_text())["name"] for card in (home / "h" / "jobs").glob("*.json")]
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,9 @@ class QuietJob:
     def restarts(self) -> int:
         return 1
 
+    def document(self) -> dict[str, Any]:
+        return {"format": 1, "id": self.job_id, "now_ms": 1, "status": self.get_job_status().result().name}
+
     def end(self) -> None:
         if not self.ended.done():
             self.ended.set_result(JobExecutionResult(self.get_job_id(), 0, {}))

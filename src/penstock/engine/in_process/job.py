@@ -14,10 +14,12 @@ from penstock.common.job_status import JobStatus
 from penstock.engine.in_process.batches import BatchRunner, Scratch
 from penstock.engine.in_process.chances import Chances, ProcessDied
 from penstock.engine.in_process.clock import ManualClock
+from penstock.engine.in_process.cluster import THIS_PROCESS
 from penstock.engine.in_process.options import InProcessOptions
 from penstock.errors import CheckpointError, GraphError, JobCancelledError, JobFailedError
 from penstock.graph import JobSettings, LogicalGraph
-from penstock.job.intake import IntakeRequest, source_operator
+from penstock.job.intake import IntakeRequest
+from penstock.job.plan_sources import source_operator
 from penstock.job.program import Program
 from penstock.job.restarts import Restarts
 from penstock.job.savepoint_desk import SavepointRequest
@@ -126,6 +128,10 @@ class InProcessJob:
         if not self.ended.done():
             self.run()
         return self.ended.result()
+
+    def cluster(self) -> dict[str, Any]:
+        """This process does everything."""
+        return THIS_PROCESS
 
     def collected(self, collect_id: str) -> Iterator[Any]:
         """The records of a collecting sink; runs the job to its end first."""

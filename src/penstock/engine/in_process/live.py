@@ -10,11 +10,13 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from penstock.checkpoint import Seal
 from penstock.engine.in_process.batches import BatchRunner, Scratch
 from penstock.engine.in_process.chances import Chances
 from penstock.engine.in_process.clock import RealClock
+from penstock.engine.in_process.cluster import THIS_PROCESS
 from penstock.errors import JobFailedError
 from penstock.graph import JobSettings, LogicalGraph
 from penstock.job.announcing import announce
@@ -146,6 +148,10 @@ class LiveEngine:
     def finish(self) -> None:
         """Close the functions; one that cannot be closed fails the job."""
         self.runner.close_functions()
+
+    def cluster(self) -> dict[str, Any]:
+        """This process does everything."""
+        return THIS_PROCESS
 
     def close(self, *, is_well: bool, is_held: bool) -> None:
         """Remove what the job has on disk of its own."""

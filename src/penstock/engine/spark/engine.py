@@ -6,12 +6,14 @@ import pickle
 import time
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.checkpoint import Seal
 from penstock.engine.spark.batches import BatchCommitter
+from penstock.engine.spark.cluster_facts import ClusterFacts
 from penstock.engine.spark.control import Control
 from penstock.engine.spark.diagnosis import diagnosed
 from penstock.engine.spark.driver_sinks import SparkDriverSinks
@@ -83,6 +85,7 @@ class SparkEngine:
 
     _session: SparkSession
     _stores: LocalStores
+    _cluster: ClusterFacts
 
     def __init__(self, program: Program) -> None:
         """Take a program; nothing is started or written until `prepare`."""
@@ -113,6 +116,7 @@ class SparkEngine:
 
     def _open_session(self) -> None:
         self._session = get_session(self._settings)
+        self._cluster = ClusterFacts(self._session)
         send_files(self._session.sparkContext, self._settings)
 
     def _make_first_version(self, origin: Origin) -> None:
@@ -252,6 +256,10 @@ class SparkEngine:
 
     def finish(self) -> None:
         """Spark's tasks have closed their functions."""
+
+    def cluster(self) -> dict[str, Any]:
+        """Driver and executors of Spark, and where its pages are."""
+        return self._cluster.now()
 
     def close(self, *, is_well: bool, is_held: bool) -> None:
         """Remove the local stores, unless another start of the job may use them."""

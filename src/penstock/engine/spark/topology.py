@@ -16,7 +16,7 @@ from penstock.engine.spark.shipping import ShippedPlan
 from penstock.engine.spark.spark_names import operators_of
 from penstock.errors import GraphError
 from penstock.graph.plan import JobPlan, Vertex
-from penstock.job.intake import source_operator
+from penstock.job.plan_sources import source_operator
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 

@@ -1,0 +1,59 @@
+"""The command `server`: jobs over HTTP, on this machine's loopback unless told otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.output import note
+from penstock.errors import ConfigurationError
+
+
+def server(
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on; others than loopback need TLS.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = 8081,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Let every user of this machine in; for loopback only.")
+    ] = False,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file", metavar="FILE", help="Lines `operate TOKEN` and `read TOKEN`; default: made once."
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option("--tls-certificate", metavar="FILE", help="Certificate (PEM) for HTTPS.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its private key (PEM).")] = None,
+    host_name: Annotated[
+        list[str] | None,
+        typer.Option("--host-name", metavar="NAME", help="Name by which the server is addressed; several are fine."),
+    ] = None,
+    pages: Annotated[
+        Path | None, typer.Option("--pages", metavar="FOLDER", help="Other static pages to serve at /.")
+    ] = None,
+) -> None:
+    """Serve the jobs of this user: REST with Flink's paths, and pages. Ctrl-C ends the server, not the jobs."""
+    # Here, because other commands need not wait for a web server to be loaded.
+    try:
+        from penstock.server.running import ServerOptions, run_server
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"{error.name} is missing: run `pip install 'penstock[server]'`") from None
+
+    options = ServerOptions(
+        host=host,
+        port=port,
+        has_token=not no_token,
+        token_file=token_file,
+        certificate=certificate,
+        key=key,
+        host_names=tuple(host_name or ()),
+        pages=pages,
+    )
+    run_server(options, tell=note)

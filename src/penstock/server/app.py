@@ -1,0 +1,77 @@
+"""The application that serves jobs: Flink's paths with and without /v1, the login, and pages if there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI
+from starlette.responses import HTMLResponse
+from starlette.staticfiles import StaticFiles
+
+import penstock
+from penstock.server.access import Access
+from penstock.server.answers import Json, tell_errors
+from penstock.server.cluster_routes import ServerFacts, cluster_routes
+from penstock.server.documents import Documents
+from penstock.server.guard import Guard
+from penstock.server.job_routes import job_routes
+from penstock.server.job_views import JobSource
+from penstock.server.login import login_routes
+from penstock.server.triggers import Triggers
+
+
+def create_app(
+    source: JobSource,
+    access: Access,
+    facts: ServerFacts | None = None,
+    *,
+    routes: Sequence[APIRouter] = (),
+    pages: Path | None = None,
+    host_names: Sequence[str] = (),
+    has_tls: bool = False,
+) -> FastAPI:
+    """Serve the jobs of a source to who has a token.
+
+    `routes` are further ones, below /v1 like the rest; `pages` is a folder of static files that is served at /;
+    `host_names` are the names besides loopback by which the server is addressed.
+    """
+    app = FastAPI(
+        title="Penstock",
+        version=penstock.__version__,
+        description="Jobs of Penstock, with the paths and fields of Flink's REST API; also without /v1 in front.",
+        docs_url=None,  # these pages load scripts from elsewhere
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        default_response_class=Json,
+    )
+    documents, triggers = Documents(source), Triggers()
+    own = [job_routes(source, documents, triggers), cluster_routes(source, documents, facts or ServerFacts())]
+    for router in [*own, *routes]:
+        app.include_router(router, prefix="/v1")
+        app.include_router(router, include_in_schema=False)
+    app.include_router(login_routes(access, has_tls=has_tls))
+    _add_reference(app)
+    tell_errors(app)
+    if pages is not None:
+        app.mount("/", StaticFiles(directory=pages, html=True), name="pages")
+    app.add_middleware(Guard, access=access, host_names=frozenset(host_names), has_tls=has_tls)
+    return app
+
+
+def _add_reference(app: FastAPI) -> None:
+    @app.get("/docs", include_in_schema=False)
+    def reference() -> HTMLResponse:
+        """Every path with what it does; made here, so that nothing is loaded from elsewhere."""
+        rows = [
+            f"<tr><td>{escape(method.upper())}</td><td><code>{escape(path)}</code></td>"
+            f"<td>{escape(told.get('description', ''))}</td></tr>"
+            for path, methods in app.openapi()["paths"].items()
+            for method, told in methods.items()
+        ]
+        return HTMLResponse(
+            "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='color-scheme' content='light dark'>"
+            "<title>Penstock: REST API</title><h1>REST API</h1><p><a href='/openapi.json'>openapi.json</a></p>"
+            f"<table><thead><tr><th>Method<th>Path<th>What it does</thead><tbody>{''.join(rows)}</tbody></table></html>"
+        )

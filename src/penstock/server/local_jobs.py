@@ -1,0 +1,52 @@
+"""The jobs of this user on this machine: those that run, by their cards, and those that ended, by what they left."""
+
+from __future__ import annotations
+
+from penstock.errors import JobNotFoundError
+from penstock.job.cards import CardFolder
+from penstock.job.ended_jobs import EndedJobs
+from penstock.job.running_jobs import RunningJob
+from penstock.server.job_views import DriverView, EndedView, JobView
+
+
+class LocalJobs:
+    """Looks at the folders of the user each time it is asked: nothing can be out of date."""
+
+    def __init__(self) -> None:
+        self._cards = CardFolder.of_this_user()
+        self._ended = EndedJobs.of_this_user()
+        self._known: dict[str, EndedView | None] = {}
+
+    def views(self) -> list[JobView]:
+        """Running jobs first, then those that ended, the latest first."""
+        found: dict[str, JobView] = {view.job_id: view for view in reversed(self._running())}
+        for view in reversed(self._left()):
+            found.setdefault(view.job_id, view)
+        return list(found.values())
+
+    def view(self, job_id: str) -> JobView:
+        """The job with an id; one that runs wins over what it left when it ran before."""
+        for view in self.views():
+            if view.job_id == job_id:
+                return view
+        raise JobNotFoundError(f"no job has the id {job_id!r}; /jobs/overview lists those that are known")
+
+    def _left(self) -> list[EndedView]:
+        """What jobs left, the oldest first; a file is read once, for it does not change."""
+        names = self._ended.names()
+        for name in names:
+            if name not in self._known:
+                document = self._ended.read(name)
+                self._known[name] = EndedView(document) if is_document(document) else None
+        for name in self._known.keys() - set(names):
+            del self._known[name]
+        return [view for name in names if (view := self._known[name]) is not None]
+
+    def _running(self) -> list[JobView]:
+        cards = [card for card in self._cards.cards() if card.has_process()]
+        return [DriverView(RunningJob(card, self._cards)) for card in cards]
+
+
+def is_document(content: object) -> bool:
+    """Whether something read from a file is a document of this version; others have left theirs in the same folder."""
+    return isinstance(content, dict) and content.get("format") == 1 and "plan" in content

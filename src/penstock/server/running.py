@@ -1,0 +1,72 @@
+"""`penstock server` as a function: options, what is served, and what is told to who starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.errors import ConfigurationError
+from penstock.job.cards import user_folder
+from penstock.server.access import Access, own_access, token_file_access
+from penstock.server.app import create_app
+from penstock.server.cluster_routes import ServerFacts
+from penstock.server.local_jobs import LocalJobs
+from penstock.server.serving import HttpServer, Place, login_link
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """What a server can be started with."""
+
+    host: str = "127.0.0.1"
+    port: int = 8081
+    has_token: bool = True
+    token_file: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    host_names: tuple[str, ...] = ()
+    pages: Path | None = None
+
+    def place(self) -> Place:
+        """Where it listens."""
+        if (self.certificate is None) != (self.key is None):
+            raise ConfigurationError("a certificate and its key go together: give --tls-certificate and --tls-key")
+        for path in (self.certificate, self.key, self.pages):
+            if path is not None and not path.exists():
+                raise ConfigurationError(f"there is no {path}")
+        certificate, key = (None if path is None else str(path) for path in (self.certificate, self.key))
+        return Place(self.host, self.port, certificate, key)
+
+    def access(self) -> Access:
+        """Who may do what."""
+        if not self.has_token:
+            return Access()
+        return own_access(default_token_file()) if self.token_file is None else token_file_access(self.token_file)
+
+
+def default_token_file() -> Path:
+    """Where the tokens of this user's server are."""
+    return user_folder() / "server" / "tokens"
+
+
+def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
+    """Serve until a signal or DELETE /cluster."""
+    place, access = options.place(), options.access()
+    place.check(access)
+    shut_down: list[Callable[[], None]] = []
+    facts = ServerFacts(settings=_shown(options), shut_down=lambda: shut_down[0]())
+    app = create_app(
+        LocalJobs(), access, facts, pages=options.pages, host_names=options.host_names, has_tls=place.has_tls
+    )
+    server = HttpServer(app, place)
+    shut_down.append(server.stop)
+    tell(f"penstock server at {server.url}")
+    if not access.is_open:
+        tell(f"open {login_link(server.url, access)} (good for 10 minutes)")
+        tell(f"tokens: {options.token_file or default_token_file()}")
+    server.run()
+
+
+def _shown(options: ServerOptions) -> dict[str, str]:
+    return {name.replace("_", "-"): str(value) for name, value in vars(options).items() if value is not None}
