@@ -128,9 +128,8 @@ class ColumnIntervalJoin:
             none = np.empty(0, np.int64)
             return [pa.array([], kind) for kind in self._types[side]], none, none
         columns, orders, watermarks = zip(*pieces, strict=True)
-        return [pa.concat_arrays(each) for each in zip(*columns, strict=True)], *map(
-            np.concatenate, (orders, watermarks)
-        )
+        together = [pa.concat_arrays(each) for each in zip(*columns, strict=True)]
+        return together, np.concatenate(orders), np.concatenate(watermarks)
 
     def _rows(self, side: int, codes: Numbers, waiting: tuple[list[pa.Array], Numbers, Numbers]) -> _Rows:
         columns, order, met = waiting
