@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,20 +21,19 @@ from tests.prometheus.real_prometheus import command, free_port, running_prometh
 pytestmark = pytest.mark.slow
 
 
-class FailsAtTimes:
-    """Fails at every hundredth number, until it has failed a few times; the count is in a file."""
+class FailsOnceEach:
+    """Fails once at every fiftieth number; which ones it has met is in a folder."""
 
-    def __init__(self, file: Path, times: int) -> None:
-        self._file = str(file)
-        self._times = times
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
 
     def __call__(self, number: int) -> int:
         if number % 50 == 49:
-            with open(self._file, "a+") as stream:
-                stream.seek(0)
-                if len(stream.read()) < self._times:
-                    stream.write("x")
-                    raise ValueError(f"{number} is not wanted yet")
+            try:
+                os.mkdir(os.path.join(self._folder, str(number)))
+            except FileExistsError:
+                return number
+            raise ValueError(f"{number} is not wanted yet")
         return number
 
 
@@ -66,19 +66,22 @@ def test_promtool_accepts_the_rules(tmp_path: Path) -> None:
 
 def test_prometheus_reads_a_job_and_an_alert_fires(tmp_path: Path) -> None:
     """The rule is the shipped one, with shorter times: more than three restarts in so many minutes."""
-    rules = shipped_text(ALERT_RULES).replace("[30m]", "[20s]").replace("for: 10m", "for: 1s")
-    (tmp_path / "job").mkdir()
-    with running_job(tmp_path / "job", FailsAtTimes(tmp_path / "failures", 30)) as port:
-        with running_prometheus(tmp_path / "prometheus", port, rules) as prometheus:
-            up = prometheus.wait_until(lambda: prometheus.query("up == 1"), "the job is read")
-            assert len(up) == 1
-            found = prometheus.wait_until(
-                lambda: prometheus.query('sum(penstock_records_in_total{job_name="watched", uid="check"}) > 0'),
-                "records are counted",
-            )
-            assert float(found[0]["value"][1]) > 0
-            alert = prometheus.wait_until(
-                lambda: prometheus.firing().get("PenstockRestarts"), "the alert of restarts fires"
-            )
+    rules = shipped_text(ALERT_RULES).replace("[30m]", "[60s]").replace("for: 10m", "for: 1s")
+    for name in ("job", "failures"):
+        (tmp_path / name).mkdir()
+    with (
+        running_job(tmp_path / "job", FailsOnceEach(tmp_path / "failures")) as port,
+        running_prometheus(tmp_path / "prometheus", port, rules) as prometheus,
+    ):
+        up = prometheus.wait_until(lambda: prometheus.query("up == 1"), "the job is read")
+        assert len(up) == 1
+        found = prometheus.wait_until(
+            lambda: prometheus.query('sum(penstock_records_in_total{job_name="watched", uid="check"}) > 0'),
+            "records are counted",
+        )
+        assert float(found[0]["value"][1]) > 0
+        alert = prometheus.wait_until(
+            lambda: prometheus.firing().get("PenstockRestarts"), "the alert of restarts fires"
+        )
     assert alert["labels"]["job_name"] == "watched"
     assert alert["annotations"]["summary"] == "Job watched restarts again and again"

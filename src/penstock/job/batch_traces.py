@@ -1,25 +1,15 @@
-"""OpenTelemetry traces of versions: a span for each, with work, seal and publication as its parts. Off unless asked for.
+"""OpenTelemetry traces of versions: a span for each, with work, seal and publication as its parts. Off unless asked
+for.
 
 The spans go to the tracer provider that the program has set, or to the one that OpenTelemetry's own variables describe.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 from penstock.errors import ConfigurationError
+from penstock.job.journal import VersionRecord
 
 _NANOS = 1_000_000
-
-
-class TimedVersion(Protocol):
-    """What is known of a version that is final."""
-
-    version: int
-    records: int
-    state_bytes: int
-    written_bytes: int
-    times: Any
 
 
 class BatchTraces:
@@ -30,19 +20,21 @@ class BatchTraces:
         try:
             from opentelemetry import trace
         except ImportError:
-            raise ConfigurationError("penstock.traces.enabled needs OpenTelemetry: pip install 'penstock[traces]'") from None
+            raise ConfigurationError(
+                "penstock.traces.enabled needs OpenTelemetry: pip install 'penstock[traces]'"
+            ) from None
         self._trace = trace
         self._tracer = trace.get_tracer("penstock")
         self._job = {"penstock.job.id": job_id, "penstock.job.name": job_name}
 
-    def on_version(self, record: TimedVersion) -> None:
+    def on_version(self, record: VersionRecord) -> None:
         """Tell of a version, with the times that it had."""
         times = record.times
         began = times.began_ms * _NANOS
         ends = [began]
         for part in (times.work_ms, times.seal_ms, times.publish_ms):
             ends.append(ends[-1] + part * _NANOS)
-        attributes = {
+        attributes: dict[str, str | int] = {
             **self._job,
             "penstock.version": record.version,
             "penstock.records": record.records,

@@ -72,7 +72,12 @@ def _handler(document: Callable[[], dict[str, Any]]) -> type[BaseHTTPRequestHand
             if self.path.partition("?")[0] not in _PATHS:
                 self.send_error(404, "there is only /metrics here")
                 return
-            body, kind = exposition([document()])
+            try:
+                body, kind = exposition([document()])
+            except Exception as error:  # Prometheus notes that the scrape failed; the log says why
+                _log.warning("metrics cannot be told: %s", error, exc_info=True)
+                self.send_error(500, "metrics cannot be told; the log of the job says why")
+                return
             self.send_response(200)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))

@@ -1,7 +1,7 @@
 """Figures of jobs for Prometheus: made of the documents that jobs tell of themselves, when they are asked for.
 
-Nothing is counted here, so it costs a job nothing but the document. `JobCollector` is for a registry of prometheus-client,
-`exposition` gives the text of a page.
+Nothing is counted here, so it costs a job nothing but the document. `JobCollector` is for a registry of
+prometheus-client, `exposition` gives the text of a page.
 """
 
 from __future__ import annotations
@@ -69,9 +69,11 @@ def exposition(documents: Iterable[Document]) -> tuple[bytes, str]:
 def library() -> Any:
     """The library prometheus-client; it is an extra."""
     try:
-        import prometheus_client
+        import prometheus_client.core
     except ImportError:
-        raise ConfigurationError("metrics for Prometheus need prometheus-client: pip install 'penstock[server]'") from None
+        raise ConfigurationError(
+            "metrics for Prometheus need prometheus-client: pip install 'penstock[server]'"
+        ) from None
     return prometheus_client
 
 
@@ -107,7 +109,9 @@ def _add_job(families: _Families, document: Document) -> None:
     gauge, counter = families.gauge, families.counter
     gauge("penstock_job_running", "1 if the job runs, 0 if it restarts, stops or has ended.", labels, is_running)
     gauge("penstock_job_uptime_seconds", "Time since the job was started in its process.", labels, uptime)
-    counter("penstock_job_restarts", "How often the job was started again after a failure.", labels, progress["restarts"])
+    counter(
+        "penstock_job_restarts", "How often the job was started again after a failure.", labels, progress["restarts"]
+    )
     counter("penstock_job_failures", "How often the job failed, whether it was started again or not.", labels, failures)
     rate = progress["records_per_second"]
     gauge("penstock_job_records_per_second", "Records that the sources read, in the last batch.", labels, rate)
