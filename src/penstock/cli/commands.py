@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 import penstock
 from penstock.cli import jobs, kafka, state
+from penstock.cli.metrics import metrics
 from penstock.cli.output import note
 from penstock.cli.query import query, query_server
 from penstock.cli.run import run
@@ -64,6 +65,7 @@ app.command("cancel")(jobs.cancel)
 app.command("server")(server)
 app.command("query")(query)
 app.command("query-server")(query_server)
+app.command("metrics")(metrics)
 app.command("settings")(settings)
 app.add_typer(state.app, name="state")
 app.add_typer(kafka.app, name="kafka")

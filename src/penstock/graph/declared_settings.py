@@ -52,6 +52,9 @@ MAX_RECORDS_PER_BATCH = "penstock.batch.max-records"
 MAX_BYTES_PER_BATCH = "penstock.batch.max-bytes"
 TARGET_BATCH_TIME = "penstock.batch.target-time"
 MAX_PLAN_BYTES = "penstock.plan.max-bytes"
+PROMETHEUS_PORT = "penstock.metrics.prometheus.port"
+LOG_FORMAT = "penstock.log.format"
+TRACES = "penstock.traces.enabled"
 WATERMARK_EVERY_RECORDS = "pipeline.watermark-every-records"
 STATE_BACKEND = "state.backend.type"
 STATE_DIRECTORY = "state.backend.rocksdb.localdir"
@@ -294,6 +297,30 @@ _TABLE = (
         "Maximum size of the data that the functions of a job reference; it is sent to every worker.",
         64 * 1024 * 1024,
         field="max_plan_bytes",
+    ),
+    Setting(
+        PROMETHEUS_PORT,
+        kinds.PORTS,
+        "Port on this machine where Prometheus reads the job's metrics, at `/metrics`; of a range such as 9249-9260, "
+        "the first that is free. Without it there is no such page.",
+        absent="none",
+        former="metrics.reporter.prom.port",
+        field="prometheus_ports",
+    ),
+    Setting(
+        LOG_FORMAT,
+        kinds.LOG_FORMAT,
+        "What Penstock logs: `text` goes where the program's logging sends it, `json` goes to standard error as one "
+        "JSON object a line.",
+        "text",
+        field="log_format",
+    ),
+    Setting(
+        TRACES,
+        kinds.BOOLEAN,
+        "Send a trace of every version to OpenTelemetry; see [Metrics](metrics.md#traces).",
+        False,
+        field="is_traced",
     ),
     Setting(
         TWO_PHASE,

@@ -63,6 +63,7 @@ def job_document(job: Job) -> dict[str, Any]:
         "subtasks": _subtasks(job),
         "metrics": job.statistics.metrics(),
         "checkpoints": _checkpoints(journal),
+        "latency": job.statistics.latency.to_plain(),
         "exceptions": [_failure(each) for each in reversed(journal.failures())],
         "settings": shown_settings(job),
         "restart_strategy": job.settings.restart_strategy.get_description(),

@@ -26,6 +26,7 @@ from penstock.job.engine_contract import AttemptControl
 from penstock.job.failures import failure_text
 from penstock.job.hand_over import MOST_WAITING
 from penstock.job.intake import IntakeRequest
+from penstock.job.observing import observe
 from penstock.job.program import Program
 from penstock.job.statistics import JobStatistics
 from penstock.job.versions import publish_last
@@ -41,6 +42,7 @@ def submit_live(graph: LogicalGraph, settings: JobSettings) -> RunningJobClient:
     """Check a program and let it run in this process; `penstock list` shows it like any other."""
     engine = LiveEngine(graph, settings)
     job = JobDriver(engine.program, engine, engine.runner.sinks, engine.statistics)
+    observe(job)
     job.start()
     client = RunningJobClient(job)
     announce(

@@ -37,6 +37,7 @@ from penstock.job.backpressure import Backpressure
 from penstock.job.client import RunningJobClient
 from penstock.job.driver import JobDriver
 from penstock.job.engine_contract import AttemptControl
+from penstock.job.observing import observe
 from penstock.job.program import Program
 from penstock.job.requirements import make_requirements_importable
 from penstock.job.statistics import JobStatistics
@@ -60,6 +61,7 @@ def submit(graph: LogicalGraph, settings: JobSettings) -> RunningJobClient:
         engine = SparkEngine(program)
         engine.prepare()
         job = JobDriver(program, engine, engine.sinks, engine.statistics)
+        observe(job)
     except BaseException:
         remove()
         raise
