@@ -15,7 +15,7 @@ from penstock.vocabulary.kstreams.records import Record, RecordMetadata
 from penstock.vocabulary.kstreams.topology_nodes import SinkNode, SourceNode, TopologyPart
 from penstock.vocabulary.state import MapStateDescriptor
 
-_MEMORIES = "kstreams/memories"
+MEMORIES = "kstreams/memories"
 DROPPED_RECORDS = "dropped_records"
 
 
@@ -57,7 +57,7 @@ class TopologyOperator(StreamOperator):
         """Declare the stores; tasks are made when their first record comes."""
         assert self.context.backend is not None
         self._backend: KeyedStateBackend = self.context.backend
-        self._memories = self._backend.get_map_state(MapStateDescriptor(_MEMORIES))
+        self._memories = self._backend.get_map_state(MapStateDescriptor(MEMORIES))
         for part in self._parts.values():
             for name in _used_stores(part):
                 make_store(self._backend, part.stores[name], {})
@@ -90,7 +90,7 @@ class TopologyOperator(StreamOperator):
         self._turn = int(saved.get("turn", 0))
         self._has_clock = bool(saved.get("clock", False))
         if self._has_clock:
-            for task in list(self._backend.keys(_MEMORIES)):
+            for task in list(self._backend.keys(MEMORIES)):
                 self._task(task)
 
     def snapshot(self) -> Any:
