@@ -24,7 +24,7 @@ import os, sys
 from penstock.common import Types, WatermarkStrategy
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLimiterStrategy
-from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
 from penstock.common.serialization import Encoder
 from penstock.datastream.state import ValueStateDescriptor
 
@@ -42,7 +42,8 @@ env = StreamExecutionEnvironment.get_execution_environment()
 source = DataGeneratorSource(lambda index: index % 5, total, RateLimiterStrategy.per_second(300.0))
 env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers") \\
     .key_by(lambda value: value).process(Count()).uid("count").name("count") \\
-    .sink_to(FileSink.for_row_format(output, Encoder.simple_string_encoder()).build()).uid("sink")
+    .sink_to(FileSink.for_row_format(output, Encoder.simple_string_encoder())
+             .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy()).build()).uid("sink")
 env.execute("counting")
 """
 
@@ -51,7 +52,7 @@ ENDLESS = str(10**9)
 SETTINGS = {
     "penstock.engine": "in-process",
     "parallelism.default": "2",
-    "execution.checkpointing.interval": "50ms",
+    "execution.checkpointing.interval": "300ms",
     "restart-strategy.type": "fixed-delay",
     "restart-strategy.fixed-delay.attempts": "10",
     "restart-strategy.fixed-delay.delay": "100ms",

@@ -80,6 +80,7 @@ class Registry:
             transaction.run("INSERT INTO facts VALUES ('schema', ?) ON CONFLICT DO NOTHING", str(SCHEMA))
             [row] = transaction.rows("SELECT value FROM facts WHERE name = 'schema'")
         if row["value"] != str(SCHEMA):
+            database.close()
             raise ConfigurationError(
                 f"the registry is of version {row['value']}, and this Penstock reads version {SCHEMA}: give it another"
             )
@@ -187,8 +188,12 @@ class Registry:
             if (current.state, current.attempt) != (seen.state, seen.attempt):
                 return None
             changed = replace(current, **changes)
-            _write(transaction, changed)
-        return changed
+            # Another transaction may have read the same: it is whoever writes first.
+            written = transaction.run(
+                "UPDATE submissions SET state = ?, content = ? WHERE id = ? AND content = ?",
+                *(changed.state, json.dumps(asdict(changed)), seen.id, rows[0]["content"]),
+            )
+        return changed if written else None
 
     def forget_submissions(self, most: int) -> list[Submission]:
         """Forget the oldest of those that are over; returns them."""
