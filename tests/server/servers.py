@@ -128,8 +128,11 @@ class Server:
 
 
 @contextmanager
-def server(folder: Path, *options: str, name: str = "server") -> Iterator[Server]:
-    """A server whose files are below a folder, which others can share; ended when the block is left."""
+def server(folder: Path, *options: str, name: str = "server", is_last: bool = True) -> Iterator[Server]:
+    """A server whose files are below a folder, which others can share; ended when the block is left.
+
+    Its drivers are too, if it is the last one.
+    """
     log = folder / f"{name}.log"
     environment = {**os.environ, "PENSTOCK_HOME": str(folder / "h")}
     data = ["--folder", str(folder / "data")]
@@ -145,6 +148,18 @@ def server(folder: Path, *options: str, name: str = "server") -> Iterator[Server
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
             process.wait(30)
+        if is_last:
+            _kill_drivers(folder / "data")
+
+
+def _kill_drivers(data: Path) -> None:
+    """Drivers outlive their server, which is right, but not their test."""
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            with suppress(OSError):
+                words = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                if "penstock.cli.driver_main" in words and any(word.startswith(f"{data}/") for word in words):
+                    os.kill(int(place.name), signal.SIGKILL)
 
 
 def _token(folder: Path, options: tuple[str, ...]) -> str | None:

@@ -52,7 +52,7 @@ def test_a_driver_that_is_killed_comes_back_and_counts_everything_once(tmp_path:
 
 
 def test_killing_the_dispatcher_disturbs_no_job_and_the_next_one_finds_it(tmp_path: Path) -> None:
-    with server(tmp_path) as one:
+    with server(tmp_path, is_last=False) as one:
         job = one.run(one.upload("counting.py", COUNTING.encode()), [str(tmp_path / "out"), ENDLESS])
         pid = one.pid_of(job)
         one.kill()
