@@ -16,6 +16,7 @@ from penstock.cli.run import run
 from penstock.cli.server import server
 from penstock.cli.settings import settings
 from penstock.cli.sql import sql
+from penstock.cli.submit import restore, submit
 from penstock.errors import PenstockError
 
 
@@ -62,6 +63,11 @@ app.command("list")(jobs.list_jobs)
 app.command("savepoint")(jobs.savepoint)
 app.command("stop")(jobs.stop)
 app.command("cancel")(jobs.cancel)
+app.command("info")(jobs.info)
+app.command("logs")(jobs.logs)
+app.command("metrics")(jobs.metrics)
+app.command("submit", context_settings={"allow_interspersed_args": False})(submit)
+app.command("restore", context_settings={"allow_interspersed_args": False})(restore)
 app.command("server")(server)
 app.command("query")(query)
 app.command("query-server")(query_server)

@@ -27,7 +27,7 @@ from penstock.job.failures import failure_text
 from penstock.job.hand_over import MOST_WAITING
 from penstock.job.intake import IntakeRequest
 from penstock.job.observing import observe
-from penstock.job.program import Program
+from penstock.job.program import Program, checkpoint_place
 from penstock.job.statistics import JobStatistics
 from penstock.job.versions import publish_last
 from penstock.runtime.source_tasks import Offset
@@ -61,7 +61,7 @@ class LiveEngine:
     def __init__(self, graph: LogicalGraph, settings: JobSettings) -> None:
         """Check a program and make its directory ready."""
         scratch = Scratch(self)
-        place = settings.checkpoint_directory or os.path.join(scratch.path, "checkpoint")
+        place = checkpoint_place(settings) or os.path.join(scratch.path, "checkpoint")
         self.program = Program.open(graph, settings, place)
         self.statistics = JobStatistics(self.program.plan)
         self._clock = RealClock()

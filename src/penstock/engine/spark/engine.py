@@ -38,7 +38,7 @@ from penstock.job.client import RunningJobClient
 from penstock.job.driver import JobDriver
 from penstock.job.engine_contract import AttemptControl
 from penstock.job.observing import observe
-from penstock.job.program import Program
+from penstock.job.program import Program, checkpoint_place
 from penstock.job.requirements import make_requirements_importable
 from penstock.job.statistics import JobStatistics
 from penstock.job.versions import publish_last
@@ -54,10 +54,11 @@ _POLL_SECONDS = 0.05
 def submit(graph: LogicalGraph, settings: JobSettings) -> RunningJobClient:
     """Check a program, start it as a job and return the handle to it."""
     clear_scratch()
-    temporary = None if settings.checkpoint_directory else make_scratch("checkpoint")
+    place = checkpoint_place(settings)
+    temporary = None if place else make_scratch("checkpoint")
     remove = partial(_remove, temporary)
     try:
-        program = Program.open(graph, settings, settings.checkpoint_directory or str(temporary))
+        program = Program.open(graph, settings, place or str(temporary))
         engine = SparkEngine(program)
         engine.prepare()
         job = JobDriver(program, engine, engine.sinks, engine.statistics)
