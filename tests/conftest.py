@@ -10,13 +10,16 @@ import random
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-# Containers often have this variable. Without bytecode on disk every process of a run compiles all of Penstock again, and
-# pytest rewrites the assertions of 1,300 modules: half of the time of the quick tests, and seconds of every Spark job.
+from tests.left_behind import watch
+
+# Containers often have this variable. Without bytecode on disk every process of a run compiles all of Penstock again,
+# and pytest rewrites the assertions of 1,300 modules: half of what it costs to find the tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -26,6 +29,7 @@ settings.load_profile("penstock")
 
 SEED = pytest.StashKey[int]()
 HOME = pytest.StashKey[str]()
+END_OF_WATCH = pytest.StashKey[Callable[[], None]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,12 +40,16 @@ def pytest_configure(config: pytest.Config) -> None:
     given = config.getoption("--seed")
     shared = getattr(config, "workerinput", {}).get("seed", given)  # a worker of xdist has the seed of the whole run
     config.stash[SEED] = random.SystemRandom().randrange(2**32) if shared is None else shared
+    if not hasattr(config, "workerinput"):  # workers of xdist are watched with the run that started them
+        config.stash[END_OF_WATCH] = watch()
     # Jobs of the tests are not to be seen among those of whoever runs the tests.
     config.stash[HOME] = os.environ["PENSTOCK_HOME"] = tempfile.mkdtemp(prefix="penstock-home-")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(config.stash[HOME], ignore_errors=True)
+    if END_OF_WATCH in config.stash:
+        config.stash[END_OF_WATCH]()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -50,10 +58,11 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["seed"] = node.config.stash[SEED]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with the longest tests come first: the last of them must not keep one of two processes waiting.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Draw where that is asked for, and put files with the longest tests first.
 
-    Those give themselves more time than others. Files stay whole, and tests of a file in their order.
+    The last of them must not keep one of two processes waiting. Those give themselves more time than others. Files stay
+    whole, and tests of a file in their order.
     """
     longest: dict[str, float] = {}
     for item in items:
