@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.drawing import left_out
 from tests.left_behind import watch
 
 # Containers often have this variable. Without bytecode on disk every process of a run compiles all of Penstock again,
@@ -34,6 +35,7 @@ END_OF_WATCH = pytest.StashKey[Callable[[], None]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=None, help="seed of the randomised tests; printed by every run")
+    parser.addoption("--draw", action="store_true", help="of tests marked `drawn` run a part, which the seed chooses")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -64,6 +66,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     The last of them must not keep one of two processes waiting. Those give themselves more time than others. Files stay
     whole, and tests of a file in their order.
     """
+    if config.getoption("--draw"):
+        out = left_out(items, config.stash[SEED])
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
+        items[:] = [item for item in items if item.nodeid not in out]
     longest: dict[str, float] = {}
     for item in items:
         mark = item.get_closest_marker("timeout")
