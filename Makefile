@@ -13,7 +13,8 @@ PYTEST := $(BIN)/python -m pytest
 # Layers, sizes and documents are checked by `make check`.
 FAST := -m "not spark and not slow and not soak" --ignore tests/tidy -n logical
 # A session of Spark for each of two processes; a file's tests share what they set up. The order is that of tests/conftest.py.
-REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder
+# Of tests marked `drawn` the seed of the run draws a part, see tests/drawing.py; `make kill` runs all of them.
+REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder --draw
 SOURCES := src tests $(wildcard examples benchmarks)
 INSTALLED := .venv/.installed
 JAVA := .venv/.java
@@ -82,7 +83,7 @@ bench-page: $(INSTALLED) ## make docs/benchmarks.md and the figures of the READM
 	$(BIN)/python -m benchmarks.page
 
 kill: $(JAVA) ## long runs with random kills, against an oracle
-	$(PYTEST) -m soak --timeout 7200 $(ARGS)
+	$(PYTEST) -m "soak or drawn" --timeout 7200 $(ARGS)
 
 versions: $(JAVA) ## print the versions of everything that matters
 	@$(BIN)/python --version
