@@ -42,8 +42,9 @@ def test_a_session_on_spark_leaves_nothing_behind(tmp_path: Path) -> None:
     # ends.
     cache = tmp_path / "cache"
     cache.mkdir()
-    (user_cache() / "classes").mkdir(parents=True, exist_ok=True)
-    (cache / "classes").symlink_to(user_cache() / "classes")
+    for name in ("classes", "java"):
+        (user_cache() / name).mkdir(parents=True, exist_ok=True)
+        (cache / name).symlink_to(user_cache() / name)
     java = f"-D{JAVA_OPTIONS}={QUICK_JAVA}"
     shell = Terminal(
         *("-m", "penstock", "sql", "--master", "local[2]", "-p", "2", java, "-i", str(tmp_path / "init.sql")),

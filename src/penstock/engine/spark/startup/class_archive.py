@@ -25,9 +25,9 @@ _OWN_CHOICE = ("-Xshare", "SharedArchiveFile", "ArchiveClassesAtExit", "AutoCrea
 """Options of the user's that say how it is to be done: then nothing is added."""
 _QUIET = "-Xlog:cds*=off -Xlog:class+path=off"
 _NEEDED_BYTES = 1 << 30
-# Each environment with a PySpark of its own has one, of some 50 MB. Those used last stay: who finds none makes it
+# Each environment with a PySpark of its own has one, of up to 170 MB. Those used last stay: who finds none makes it
 # again, which costs the end of a driver 15 s.
-_KEPT_ARCHIVES = 12
+_KEPT_ARCHIVES = 6
 _GIVEN_UP_SECONDS = 3600.0
 _KEPT_DRIVERS = 8
 _CHECK_SECONDS = 60.0
