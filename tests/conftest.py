@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +25,11 @@ from tests.left_behind import watch
 # and pytest rewrites the assertions of 1,300 modules: half of what it costs to find the tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A shell that starts a run in the background has interrupts ignored in it, and in all programs that its tests start and
+# interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Two busy cores make single examples slow at random, so a deadline would report the machine and not the code.
 settings.register_profile("penstock", deadline=None, print_blob=True)
