@@ -33,6 +33,9 @@ UNALIGNED = "execution.checkpointing.unaligned.enabled"
 FORCE_UNALIGNED = "execution.checkpointing.unaligned.forced"
 ALIGNMENT_TIMEOUT = "execution.checkpointing.aligned-checkpoint-timeout"
 RUNTIME_MODE = "execution.runtime-mode"
+EXECUTION_MODE = "penstock.execution.mode"
+LINGER = "penstock.continuous.linger"
+WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
 BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
 CHANGELOG = "state.changelog.enabled"
 RESTART_STRATEGY = "restart-strategy.type"
@@ -165,6 +168,27 @@ _TABLE = (
         "Whether results are emitted while input arrives, or once it has ended.",
         "STREAMING",
         field="runtime_mode",
+    ),
+    Setting(
+        EXECUTION_MODE,
+        kinds.one_of("micro-batch", "continuous", "auto"),
+        "How records flow: in batches, or all the time through tasks that stay. auto: continuous where it is possible.",
+        "micro-batch",
+        field="execution_mode",
+    ),
+    Setting(
+        LINGER,
+        kinds.DURATION,
+        "Continuous mode: how long records wait for others before they are sent on together.",
+        10,
+        field="linger_ms",
+    ),
+    Setting(
+        WATERMARK_INTERVAL,
+        kinds.DURATION,
+        "Continuous mode: how often watermarks are emitted; 0 for never. In micro-batches they follow the records.",
+        200,
+        field="watermark_interval_ms",
     ),
     Setting(
         CHECKPOINT_DIRECTORY,

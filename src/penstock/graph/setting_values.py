@@ -184,13 +184,14 @@ def key_value_pairs(value: Any) -> dict[str, str]:
 
 
 def one_of(*choices: str) -> Kind:
-    """Return the kind of names in capitals, of which there are these."""
+    """Return the kind of names of which there are these, whatever the case they are written in."""
+    by_capitals = {choice.upper(): choice for choice in choices}
 
     def convert(value: Any) -> str:
-        name = str(value).strip().upper()
-        if name not in choices:
+        found = by_capitals.get(str(value).strip().upper())
+        if found is None:
             raise ValueError(f"it must be one of {', '.join(choices)}")
-        return name
+        return found
 
     return Kind(", ".join(choices), convert)
 
