@@ -9,12 +9,14 @@ from typer.core import TyperGroup
 
 import penstock
 from penstock.cli import jobs, kafka, state
+from penstock.cli.metrics import metrics
 from penstock.cli.output import note
 from penstock.cli.query import query, query_server
 from penstock.cli.run import run
 from penstock.cli.server import server
 from penstock.cli.settings import settings
 from penstock.cli.sql import sql
+from penstock.cli.submit import restore, submit
 from penstock.errors import PenstockError
 
 
@@ -61,9 +63,15 @@ app.command("list")(jobs.list_jobs)
 app.command("savepoint")(jobs.savepoint)
 app.command("stop")(jobs.stop)
 app.command("cancel")(jobs.cancel)
+app.command("info")(jobs.info)
+app.command("logs")(jobs.logs)
+app.command("metrics")(jobs.metrics)
+app.command("submit", context_settings={"allow_interspersed_args": False})(submit)
+app.command("restore", context_settings={"allow_interspersed_args": False})(restore)
 app.command("server")(server)
 app.command("query")(query)
 app.command("query-server")(query_server)
+app.command("metrics")(metrics)
 app.command("settings")(settings)
 app.add_typer(state.app, name="state")
 app.add_typer(kafka.app, name="kafka")

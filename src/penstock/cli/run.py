@@ -11,8 +11,9 @@ import typer
 
 from penstock.cli.detached import DetachedProgram
 from penstock.cli.given_settings import configuration_of, tell_of_unknown
-from penstock.cli.output import note
+from penstock.cli.output import note, show_json
 from penstock.cli.program import FAILED, Program
+from penstock.cli.waiting import waiting_for
 from penstock.common.configuration import Configuration
 from penstock.common.given_configuration import giving
 
@@ -53,6 +54,9 @@ def run(
     log: Annotated[
         Path | None, typer.Option("--log", metavar="FILE", help="File for the output of a detached program.")
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --detached: print id, process and log as JSON, for programs.")
+    ] = False,
 ) -> None:
     """Run a program. What it sets itself wins over what is given here."""
     words = list(target or ())
@@ -60,6 +64,8 @@ def run(
         raise typer.BadParameter("give the path of a script, or a module with -m", param_hint="PROGRAM")
     if module is None and not os.path.isfile(words[0]):
         raise typer.BadParameter(f"there is no script {words[0]}", param_hint="PROGRAM")
+    if as_json and not detached:
+        raise typer.BadParameter("is for --detached only", param_hint="--json")
     if log is not None and not detached:
         raise typer.BadParameter("only works with --detached", param_hint="--log")
     configuration = configuration_of(settings or [], from_savepoint, parallelism, master, allow_non_restored_state)
@@ -68,7 +74,7 @@ def run(
         tell_of_unknown(configuration, ("table.",))
     _tell_of_misplaced(words)
     if detached:
-        raise typer.Exit(_run_detached(program, configuration, log))
+        raise typer.Exit(_run_detached(program, configuration, log, as_json=as_json))
     with giving(configuration):
         raise typer.Exit(program.run())
 
@@ -83,13 +89,17 @@ def _tell_of_misplaced(arguments: list[str]) -> None:
             )
 
 
-def _run_detached(program: Program, configuration: Configuration, log: Path | None) -> int:
+def _run_detached(program: Program, configuration: Configuration, log: Path | None, *, as_json: bool) -> int:
     started = DetachedProgram(program, configuration, log)
-    outcome = started.await_job()
+    with waiting_for(f"the job of {program.target} to start"):
+        outcome = started.await_job()
     if isinstance(outcome, int):
         note(started.tail())
         note(f"the program ended ({outcome}) without starting a job; its output: {started.log}")
         return FAILED if outcome < 0 else outcome  # a signal has no exit code of its own
     note(f"job {outcome.name!r} runs in process {outcome.pid}; its output: {started.log}")
-    typer.echo(outcome.job_id)
+    if as_json:
+        show_json({"job_id": outcome.job_id, "pid": outcome.pid, "log": str(started.log)})
+    else:
+        typer.echo(outcome.job_id)
     return 0

@@ -73,7 +73,6 @@ _WITHOUT_EFFECT: dict[str, tuple[tuple[str, ...], str]] = {
     "execution.buffer-timeout": ((), "records travel in blocks, within one batch"),
     "pipeline.jars": ((), _NO_JAVA),
     "pipeline.classpaths": ((), _NO_JAVA),
-    "pipeline.auto-watermark-interval": ((), "watermarks follow records, not the clock"),
     "pipeline.closure-cleaner-level": ((), "Python closures are never cleaned"),
     "pipeline.force-avro": (_FALSE, _OWN_ENCODING),
     "pipeline.force-kryo": (_FALSE, _OWN_ENCODING),

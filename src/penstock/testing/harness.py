@@ -228,7 +228,7 @@ class SubtaskHarness:
 
     def _feed_watermark(self, index: int, watermark: int | Watermark) -> None:
         timestamp = watermark if isinstance(watermark, int) else watermark.timestamp
-        self._feed(index, rows.WATERMARK, rows.encode_watermark(timestamp))
+        self._feed(index, rows.WATERMARK, rows.encode_number(timestamp))
 
     def _feed_status(self, index: int, is_idle: bool) -> None:
         self._feed(index, rows.STATUS, rows.IDLE if is_idle else rows.ACTIVE)

@@ -16,6 +16,7 @@ from penstock.common.type_variables import (
     KEY_contra,
     OUT_co,
     S,
+    SORT_contra,
     T,
     T_contra,
     V,
@@ -428,7 +429,26 @@ class AsyncFunction(Function, Generic[IN_contra, OUT_co]):
 RichAsyncFunction = AsyncFunction
 
 
-class WindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_contra]):
+class WindowsOfKey(Generic[K_co]):
+    """In a type: windows of a keyed stream, whose functions are handed the key."""
+
+
+class WindowsOfAll:
+    """In a type: windows of a whole stream."""
+
+
+class WindowEvaluation(Function, Generic[IN_contra, OUT_co, SORT_contra, W_contra]):
+    """What all functions that evaluate windows have in common.
+
+    `SORT_contra` tells those of a keyed stream from those of a whole one, so that `reduce` and `aggregate` of both
+    kinds of windows can be written once and still refuse the functions of the other.
+    """
+
+
+class WindowFunction(
+    WindowEvaluation[IN_contra, OUT_co, WindowsOfKey[KEY_contra], W_contra],
+    Generic[IN_contra, OUT_co, KEY_contra, W_contra],
+):
     """Evaluates a window of a keyed stream from all its elements."""
 
     @abstractmethod
@@ -436,7 +456,9 @@ class WindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_contra])
         """Yield or return the results of the window."""
 
 
-class AllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
+class AllWindowFunction(
+    WindowEvaluation[IN_contra, OUT_co, WindowsOfAll, W_contra], Generic[IN_contra, OUT_co, W_contra]
+):
     """Evaluates a window of a stream that is not keyed."""
 
     @abstractmethod
@@ -444,7 +466,10 @@ class AllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
         """Yield or return the results of the window."""
 
 
-class ProcessWindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_contra]):
+class ProcessWindowFunction(
+    WindowEvaluation[IN_contra, OUT_co, WindowsOfKey[KEY_contra], W_contra],
+    Generic[IN_contra, OUT_co, KEY_contra, W_contra],
+):
     """Evaluates a window with access to time and state."""
 
     class Context(ABC, Generic[W_co]):
@@ -484,7 +509,9 @@ class ProcessWindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_c
         """Free the per-window state; called when the window is removed."""
 
 
-class ProcessAllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
+class ProcessAllWindowFunction(
+    WindowEvaluation[IN_contra, OUT_co, WindowsOfAll, W_contra], Generic[IN_contra, OUT_co, W_contra]
+):
     """Evaluates a window of a stream that is not keyed, with access to state."""
 
     class Context(ABC, Generic[W_co]):

@@ -72,9 +72,9 @@ class Engine:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     engine = Engine()
-    module = types.ModuleType("penstock.engine.spark")
+    module = types.ModuleType("penstock.engine.spark.engine")
     module.submit = engine.submit  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "penstock.engine.spark", module)
+    monkeypatch.setitem(sys.modules, "penstock.engine.spark.engine", module)
     return engine
 
 

@@ -253,8 +253,12 @@ class FileWriter(SinkWriter):
     def begin(self, version: int, attempt: str, state: FileSinkState | None) -> None:
         """Take over the carried parts and remove what earlier batches left behind."""
         self._close_streams()
+        is_new_try = path_segment(attempt) != self._attempt
         self._reset(version, path_segment(attempt), FileSinkState() if state is None else state)
-        self._remove_orphans()
+        # Versions of one try may overlap, as they do in continuous mode: then what it begins with is not sealed yet, and
+        # a restart would need files that are not listed any more.
+        if is_new_try:
+            self._remove_orphans()
 
     def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:
         """Sort the records into buckets and append them to the chunks there."""

@@ -12,6 +12,7 @@ from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.engine.in_process.batches import BatchRunner, Scratch
+from penstock.engine.in_process.continuous import ContinuousRunner
 from penstock.engine.in_process.chances import Chances, ProcessDied
 from penstock.engine.in_process.clock import ManualClock
 from penstock.engine.in_process.cluster import THIS_PROCESS
@@ -58,7 +59,8 @@ class InProcessJob:
         self.was_drained = False
         self.crashed: Counter[str] = Counter()
         self.clock = options.clock or ManualClock()
-        self.runner = BatchRunner(
+        make_runner = ContinuousRunner if settings.execution_mode == "continuous" else BatchRunner
+        self.runner = make_runner(
             program,
             self.statistics,
             scratch,

@@ -15,21 +15,43 @@ from itertools import chain
 from pyarrow import fs
 
 from penstock.checkpoint import CheckpointDirectory, Seal
-from penstock.engine.spark.spark_logs import default_settings, log_lines, logged, remove_log, write_log, write_metadata
+from penstock.engine.spark.spark_logs import (
+    default_settings,
+    forget_all,
+    log_lines,
+    logged,
+    remove_log,
+    write_log,
+    write_metadata,
+)
 from penstock.errors import CheckpointError
 
 _LOOKED_AT = 3  # Spark reads the last two of each log; older ones are only kept
 _VERSION = re.compile(r"v\d+")
+_CONTINUOUS = "continuous"
+"""A file in the place of the logs that says why there are none."""
 
 _log = logging.getLogger(__name__)
 
 
 class SparkLogs:
-    """Spark's logs as the engine's log of a checkpoint directory: `directory.take_over(SparkLogs())`."""
+    """Spark's logs as the engine's log of a checkpoint directory: `directory.take_over(SparkLogs())`.
+
+    In continuous mode Spark keeps no logs: what its logs say of later batches than the last seal is forgotten then, and
+    when a job comes back to micro-batches, they are made to say what the last seal says.
+    """
+
+    def __init__(self, *, is_continuous: bool = False) -> None:
+        self._is_continuous = is_continuous
 
     def mend(self, directory: CheckpointDirectory) -> None:
         """Mend what a power cut left, then check that logs and seals tell the same story."""
+        if self._is_continuous:
+            forget_all(directory)
+            write_log(directory, _CONTINUOUS, ["v1"])
+            return
         repair_logs(directory)
+        follow_seals(directory)
         _check_logs(directory)
 
     def last_done(self, directory: CheckpointDirectory) -> int:
@@ -51,6 +73,18 @@ def _check_logs(directory: CheckpointDirectory) -> None:
             f"checkpoint {directory.uri} has no state for batch {commits[-1]}, which Spark's log says is done: files "
             "under penstock/ were removed; restore them, or start from scratch"
         )
+
+
+def follow_seals(directory: CheckpointDirectory) -> None:
+    """Make logs where continuous mode left none: a query goes on from the last seal as from a batch of its own."""
+    sealed = directory.sealed_versions()
+    if not log_lines(directory, _CONTINUOUS):
+        return
+    seal = directory.read_seal(sealed[-1]) if sealed else None
+    if seal is not None and seal.offset is not None:
+        write_metadata(directory)
+        write_log(directory, f"offsets/{seal.version}", ["v1", default_settings(), json.dumps(seal.offset.to_json())])
+    remove_log(directory, _CONTINUOUS)
 
 
 def repair_logs(directory: CheckpointDirectory) -> None:

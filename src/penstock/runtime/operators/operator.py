@@ -119,6 +119,9 @@ class StreamOperator:
     def on_processing_time(self, now_ms: int) -> None:
         """Processing time has advanced; called between blocks and at the end of a batch."""
 
+    def on_interval(self, now_ms: int) -> None:
+        """Continuous mode: the watermark interval is over; called between blocks, where a batch could end."""
+
     def on_end(self) -> None:
         """The input has ended; the maximum watermark was delivered before."""
         self.output.emit_end()
