@@ -255,8 +255,8 @@ class FileWriter(SinkWriter):
         self._close_streams()
         is_new_try = path_segment(attempt) != self._attempt
         self._reset(version, path_segment(attempt), FileSinkState() if state is None else state)
-        # Versions of one try may overlap, as they do in continuous mode: then what it begins with is not sealed yet, and
-        # a restart would need files that are not listed any more.
+        # In continuous mode versions of one try overlap: what the next one begins with is not sealed yet, and a restart
+        # would need files that are not listed any more.
         if is_new_try:
             self._remove_orphans()
 

@@ -12,10 +12,10 @@ from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.engine.in_process.batches import BatchRunner, Scratch
-from penstock.engine.in_process.continuous import ContinuousRunner
 from penstock.engine.in_process.chances import Chances, ProcessDied
 from penstock.engine.in_process.clock import ManualClock
 from penstock.engine.in_process.cluster import THIS_PROCESS
+from penstock.engine.in_process.continuous import ContinuousRunner
 from penstock.engine.in_process.options import InProcessOptions
 from penstock.errors import CheckpointError, GraphError, JobCancelledError, JobFailedError
 from penstock.graph import JobSettings, LogicalGraph

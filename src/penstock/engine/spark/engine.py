@@ -13,9 +13,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.checkpoint import Seal
 from penstock.engine.spark.batches import BatchCommitter
+from penstock.engine.spark.cluster_facts import ClusterFacts
 from penstock.engine.spark.continuous.attempt import ContinuousAttempt
 from penstock.engine.spark.continuous.pipelined import SPARE_SLOTS
-from penstock.engine.spark.cluster_facts import ClusterFacts
 from penstock.engine.spark.control import Control
 from penstock.engine.spark.diagnosis import diagnosed
 from penstock.engine.spark.driver_sinks import SparkDriverSinks
@@ -36,9 +36,9 @@ from penstock.errors import CheckpointError
 from penstock.graph import JobSettings, LogicalGraph
 from penstock.job.announcing import announce
 from penstock.job.backpressure import Backpressure
+from penstock.job.client import RunningJobClient
 from penstock.job.continuous.admission import refuse_continuous
 from penstock.job.continuous.floors import Floors
-from penstock.job.client import RunningJobClient
 from penstock.job.driver import JobDriver
 from penstock.job.engine_contract import AttemptControl
 from penstock.job.observing import observe

@@ -43,10 +43,12 @@ def refusal(session: SparkSession, tasks: int) -> str | None:
     """Why a session cannot run a job of so many tasks at once in continuous mode, in words; None if it can."""
     context = session.sparkContext
     if not session.version.startswith(KNOWN_VERSIONS):
-        return f"it is known to work with Spark {', '.join(each + 'x' for each in KNOWN_VERSIONS)}, and this is {session.version}"
+        known = ", ".join(f"{each}x" for each in KNOWN_VERSIONS)
+        return f"it is known to work with Spark {known}, and this is {session.version}"
     missing = [key for key, value in SESSION_CONFIG.items() if context.getConf().get(key) != value]
     if missing:
-        return f"the Spark session was made without {missing[0]}={SESSION_CONFIG[missing[0]]}; let Penstock make the session, or set it"
+        wanted = f"{missing[0]}={SESSION_CONFIG[missing[0]]}"
+        return f"the Spark session was made without {wanted}; let Penstock make the session, or set it"
     if context.getConf().get("spark.dynamicAllocation.enabled", "false") == "true":
         return "Spark's dynamic allocation is on, and all tasks must have a slot all the time"
     if context.defaultParallelism < tasks + SPARE_SLOTS:

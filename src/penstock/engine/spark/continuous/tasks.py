@@ -200,7 +200,7 @@ class _Incoming:
             self._waiting.put(error)
 
 
-class _told_failures:  # noqa: N801 - reads as a statement
+class _told_failures:
     """Tells the driver what made a task fail; Spark would only have the text of it."""
 
     def __init__(self, link: TaskLink) -> None:
