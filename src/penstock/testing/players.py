@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 
 from penstock.checkpoint import CheckpointDirectory
+from penstock.common import Configuration
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.engine.in_process.client import InProcessJobClient
 from penstock.graph import JobSettings, compile_plan
@@ -51,13 +52,18 @@ def play_in_process(transcript: Transcript) -> None:
     compare_all_left(transcript, level, left)
 
 
-def play_with_seed(transcript: Transcript, seed: int) -> None:
-    """Play in process with random parallelism, batches, interleaving and crashes; compare the total output."""
+def play_with_seed(transcript: Transcript, seed: int, mode: str = "micro-batch") -> None:
+    """Play in process with random parallelism, batches, interleaving and crashes; compare the total output.
+
+    `mode` is that of `penstock.execution.mode`: in continuous mode barriers and rows interleave at random.
+    """
     if transcript.stepwise_only:
         raise ValueError(f"transcript {transcript.name!r} can only be played step by step: {transcript.stepwise_only}")
     parallelism = random.Random(seed).choice((1, 1, 2, 3))
-    level = f"in process with seed {seed} and parallelism {parallelism}"
-    seeded = StreamExecutionEnvironment.in_process(seed, crash_rate=_CRASH_RATE)
+    level = f"in process with seed {seed} and parallelism {parallelism}, {mode}"
+    configuration = Configuration()
+    configuration.set_string("penstock.execution.mode", mode)
+    seeded = StreamExecutionEnvironment.in_process(seed, crash_rate=_CRASH_RATE, configuration=configuration)
     environment, sink = _program(transcript, seeded, parallelism)
     with tempfile.TemporaryDirectory(prefix="penstock-") as folder:  # a job removes only what is its own
         environment.get_checkpoint_config().set_checkpoint_storage_dir(folder)

@@ -26,7 +26,6 @@ SESSION_CONFIG = {
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
     "spark.shuffle.streaming.networkBufferSize": "4096",
     "spark.buffer.size": "128",
-    "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.adaptive.enabled": "false",
 }
 """Settings that must be there when the session is made."""
