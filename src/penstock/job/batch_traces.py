@@ -38,8 +38,8 @@ class BatchTraces:
             **self._job,
             "version": record.version,
             "records": record.records,
-            "state.bytes": record.state_bytes,
-            "written.bytes": record.written_bytes,
+            "state_bytes": record.state_bytes,
+            "written_bytes": record.written_bytes,
         }
         attributes = {_named(name): value for name, value in facts.items()}
         batch = self._tracer.start_span(_named("version"), start_time=began, attributes=attributes)
