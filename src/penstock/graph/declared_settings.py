@@ -328,7 +328,6 @@ _TABLE = (
         "Port on this machine where Prometheus reads the job's metrics, at `/metrics`; of a range such as 9249-9260, "
         "the first that is free. Without it there is no such page.",
         absent="none",
-        former="metrics.reporter.prom.port",
         field="prometheus_ports",
     ),
     Setting(

@@ -25,7 +25,7 @@ class BatchTraces:
             ) from None
         self._trace = trace
         self._tracer = trace.get_tracer("penstock")
-        self._job = {"penstock.job.id": job_id, "penstock.job.name": job_name}
+        self._job = {"job.id": job_id, "job.name": job_name}
 
     def on_version(self, record: VersionRecord) -> None:
         """Tell of a version, with the times that it had."""
@@ -34,15 +34,21 @@ class BatchTraces:
         ends = [began]
         for part in (times.work_ms, times.seal_ms, times.publish_ms):
             ends.append(ends[-1] + part * _NANOS)
-        attributes: dict[str, str | int] = {
+        facts: dict[str, str | int] = {
             **self._job,
-            "penstock.version": record.version,
-            "penstock.records": record.records,
-            "penstock.state.bytes": record.state_bytes,
-            "penstock.written.bytes": record.written_bytes,
+            "version": record.version,
+            "records": record.records,
+            "state_bytes": record.state_bytes,
+            "written_bytes": record.written_bytes,
         }
-        batch = self._tracer.start_span("penstock.version", start_time=began, attributes=attributes)
+        attributes = {_named(name): value for name, value in facts.items()}
+        batch = self._tracer.start_span(_named("version"), start_time=began, attributes=attributes)
         within = self._trace.set_span_in_context(batch)
         for name, start, end in zip(("work", "seal", "publish"), ends, ends[1:], strict=False):
-            self._tracer.start_span(f"penstock.{name}", context=within, start_time=start).end(end_time=end)
+            self._tracer.start_span(_named(name), context=within, start_time=start).end(end_time=end)
         batch.end(end_time=ends[-1])
+
+
+def _named(name: str) -> str:
+    """A name of ours, as OpenTelemetry tells those of different systems apart."""
+    return f"penstock.{name}"
