@@ -17,7 +17,7 @@ FAST := -m "not spark and not slow and not soak" $(addprefix --ignore ,tests/tid
 # A session of Spark for each of two processes; a file's tests share what they set up. The order is that of tests/conftest.py.
 # Of tests marked `drawn` the seed of the run draws a part, see tests/drawing.py; `make kill` runs all of them.
 REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder --draw
-MARKED = $(filter-out $(addsuffix /%,$(ENGINES)),$(shell grep -rlE "mark\.(spark|slow)" tests --include "test_*.py"))
+MARKED = $(filter-out $(addsuffix /%,$(ENGINES)),$(shell grep -rlE "mark\.(spark|slow)" tests examples --include "test_*.py"))
 SOURCES := src tests $(wildcard examples benchmarks)
 INSTALLED := .venv/.installed
 JAVA := .venv/.java

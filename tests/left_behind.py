@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -38,13 +39,14 @@ def watch() -> Callable[[], None]:
 def kill_all(mark: str) -> None:
     """Kill every process that has the mark; some may only just be starting others."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
+    pause = threading.Event()
     while (found := marked(mark)) and time.monotonic() < deadline:
         for process in found:
             try:
                 os.kill(process, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):
                 continue
-        time.sleep(0.2)
+        pause.wait(0.2)
 
 
 def marked(mark: str) -> list[int]:

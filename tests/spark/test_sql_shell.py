@@ -11,6 +11,7 @@ import pytest
 from penstock.engine.spark.startup.session_config import JAVA_OPTIONS
 from penstock.user_cache import user_cache
 from tests.spark.processes import QUICK_JAVA
+from tests.spark.waiting import wait_until
 from tests.unit.cli.terminal import CTRL_C, ENTER, Terminal
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -63,10 +64,11 @@ def test_a_session_on_spark_leaves_nothing_behind(tmp_path: Path) -> None:
         run(shell, "INSERT INTO nowhere SELECT id FROM clicks;", "in the background.")
         shell.wait_for_line(PROMPT)
         run(shell, "SELECT id, COUNT(*) AS times FROM clicks GROUP BY id;", " 5 rows, ", "q, Ctrl-C: end the query")
-        assert len(jobs_of(tmp_path)) == 2
+        wait_until(lambda: len(jobs_of(tmp_path)) == 2, "the first query has gone, two jobs run")
         shell.type(CTRL_C)
         shell.wait_for("The query was cancelled after", "5 rows.")
         shell.wait_for_line(PROMPT)
+        wait_until(lambda: len(jobs_of(tmp_path)) == 1, "the query has gone")
         assert [name.partition("_")[0] for name in jobs_of(tmp_path)] == ["insert-into"]  # the other one goes on
         # A signal this time, as the terminal is not raw: Spark's processes get it too.
         run(shell, "SET 'sql-client.execution.result-mode' = 'tableau';", "OK")

@@ -14,8 +14,9 @@ from penstock.common.type_variables import SORT, A, R, T_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.arguments import check_function, check_type
 from penstock.datastream.stream import DataStream
-from penstock.vocabulary.functions import AggregateFunction, ReduceFunction, WindowEvaluation
+from penstock.vocabulary.functions import AggregateFunction, ReduceFunction
 from penstock.vocabulary.window.assigner import W
+from penstock.vocabulary.window_evaluation import WindowEvaluation
 
 __all__ = ["IncrementalWindows"]
 

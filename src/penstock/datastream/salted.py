@@ -19,8 +19,9 @@ from penstock.graph.nodes import FORWARD
 from penstock.runtime import operators
 from penstock.runtime.callables import method_or_callable
 from penstock.vocabulary.commutativity import Order, order_of
-from penstock.vocabulary.functions import AggregateFunction, ProcessWindowFunction, RuntimeContext, WindowsOfKey
+from penstock.vocabulary.functions import AggregateFunction, ProcessWindowFunction, RuntimeContext
 from penstock.vocabulary.window import EventTimeTrigger, TimeWindow, TimeWindowSerializer, Trigger, WindowAssigner
+from penstock.vocabulary.window_evaluation import WindowsOfKey
 
 if TYPE_CHECKING:
     from penstock.datastream.keyed_stream import KeyedStream

@@ -28,8 +28,6 @@ from penstock.vocabulary.functions import (
     ProcessAllWindowFunction,
     ProcessWindowFunction,
     WindowFunction,
-    WindowsOfAll,
-    WindowsOfKey,
 )
 from penstock.vocabulary.output_tag import OutputTag
 from penstock.vocabulary.window import (
@@ -43,6 +41,7 @@ from penstock.vocabulary.window import (
     WindowAssigner,
 )
 from penstock.vocabulary.window.assigner import W
+from penstock.vocabulary.window_evaluation import WindowsOfAll, WindowsOfKey
 from penstock.vocabulary.window_rows import AllWindowRow, WindowRow
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from penstock.common.type_variables import (
     KEY_contra,
     OUT_co,
     S,
-    SORT_contra,
     T,
     T_contra,
     V,
@@ -27,6 +26,7 @@ from penstock.vocabulary.async_descriptor import AsyncFunctionDescriptor
 from penstock.vocabulary.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from penstock.vocabulary.time_domain import TimeDomain
 from penstock.vocabulary.timerservice import TimerService
+from penstock.vocabulary.window_evaluation import WindowEvaluation, WindowsOfAll, WindowsOfKey
 
 if TYPE_CHECKING:
     from penstock.metrics import MetricGroup
@@ -429,23 +429,8 @@ class AsyncFunction(Function, Generic[IN_contra, OUT_co]):
 RichAsyncFunction = AsyncFunction
 
 
-class WindowsOfKey(Generic[K_co]):
-    """In a type: windows of a keyed stream, whose functions are handed the key."""
-
-
-class WindowsOfAll:
-    """In a type: windows of a whole stream."""
-
-
-class WindowEvaluation(Function, Generic[IN_contra, OUT_co, SORT_contra, W_contra]):
-    """What all functions that evaluate windows have in common.
-
-    `SORT_contra` tells those of a keyed stream from those of a whole one, so that `reduce` and `aggregate` of both
-    kinds of windows can be written once and still refuse the functions of the other.
-    """
-
-
 class WindowFunction(
+    Function,
     WindowEvaluation[IN_contra, OUT_co, WindowsOfKey[KEY_contra], W_contra],
     Generic[IN_contra, OUT_co, KEY_contra, W_contra],
 ):
@@ -457,7 +442,7 @@ class WindowFunction(
 
 
 class AllWindowFunction(
-    WindowEvaluation[IN_contra, OUT_co, WindowsOfAll, W_contra], Generic[IN_contra, OUT_co, W_contra]
+    Function, WindowEvaluation[IN_contra, OUT_co, WindowsOfAll, W_contra], Generic[IN_contra, OUT_co, W_contra]
 ):
     """Evaluates a window of a stream that is not keyed."""
 
@@ -467,6 +452,7 @@ class AllWindowFunction(
 
 
 class ProcessWindowFunction(
+    Function,
     WindowEvaluation[IN_contra, OUT_co, WindowsOfKey[KEY_contra], W_contra],
     Generic[IN_contra, OUT_co, KEY_contra, W_contra],
 ):
@@ -510,7 +496,7 @@ class ProcessWindowFunction(
 
 
 class ProcessAllWindowFunction(
-    WindowEvaluation[IN_contra, OUT_co, WindowsOfAll, W_contra], Generic[IN_contra, OUT_co, W_contra]
+    Function, WindowEvaluation[IN_contra, OUT_co, WindowsOfAll, W_contra], Generic[IN_contra, OUT_co, W_contra]
 ):
     """Evaluates a window of a stream that is not keyed, with access to state."""
 
