@@ -1,7 +1,7 @@
 """What an idle dispatcher costs: memory and processor time with ended jobs in its history and jobs running beside it.
 
-`python -m benchmarks.dispatcher [--ended 50] [--running 5] [--seconds 30]`. It starts a server of its own in a temporary
-folder, gives it a history and running jobs of the in-process engine, lets it be, and reads what the process has used.
+`python -m benchmarks.dispatcher [--ended 50] [--running 5] [--seconds 30]` starts a server in a temporary folder, gives
+it a history and running jobs of the in-process engine, lets it be, and reads what the process has used.
 """
 
 from __future__ import annotations

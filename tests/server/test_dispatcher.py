@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import urllib.error
 from pathlib import Path
 
 import pytest
 
-from tests.server.servers import COUNTING, ENDLESS, counted, exactly, is_exactly_once, server
+from tests.server.servers import COUNTING, ENDLESS, SETTINGS, counted, exactly, is_exactly_once, server
 from tests.spark.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -91,3 +93,27 @@ def test_a_program_that_starts_no_job_says_why(tmp_path: Path) -> None:
         assert told.value.code == 400 and "RuntimeError: no such luck" in text
         [job] = one.get("/jobs/overview")["jobs"]
         assert (job["state"], job["name"]) == ("FAILED", "broken.py")
+
+
+def test_a_driver_on_another_machine_reports_and_takes_requests(tmp_path: Path) -> None:
+    (tmp_path / "counting.py").write_text(COUNTING)
+    options = [f"-D{key}={value}" for key, value in SETTINGS.items()]
+    with server(tmp_path) as one:
+        environment = {
+            **os.environ,
+            "PENSTOCK_HOME": str(tmp_path / "elsewhere"),  # another machine has cards of its own
+            "PENSTOCK_REPORT_TO": one.url,
+            "PENSTOCK_TOKEN": str(one.token),
+        }
+        command = [sys.executable, "-m", "penstock", "run", *options, str(tmp_path / "counting.py")]
+        with subprocess.Popen([*command, str(tmp_path / "out"), ENDLESS], env=environment) as driver:
+            try:
+                wait_until(lambda: one.get("/jobs")["jobs"], "the driver has reported")
+                [listed] = one.get("/jobs")["jobs"]
+                job = str(listed["id"])
+                assert one.pid_of(job) == driver.pid and one.document(job)["process"]["log"] is None
+                one.drain(job, tmp_path / "savepoints")
+                assert driver.wait(60) == 0
+            finally:
+                driver.kill()
+        assert is_exactly_once(counted(tmp_path / "out"))

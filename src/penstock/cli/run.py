@@ -16,6 +16,7 @@ from penstock.cli.program import FAILED, Program
 from penstock.cli.waiting import waiting_for
 from penstock.common.configuration import Configuration
 from penstock.common.given_configuration import giving
+from penstock.job.reporting import REPORT_TO, check_report_url
 
 
 def run(
@@ -54,6 +55,12 @@ def run(
     log: Annotated[
         Path | None, typer.Option("--log", metavar="FILE", help="File for the output of a detached program.")
     ] = None,
+    report_to: Annotated[
+        str | None,
+        typer.Option(
+            "--report-to", metavar="URL", envvar=REPORT_TO, help="A server on another machine that is to show the job."
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="With --detached: print id, process and log as JSON, for programs.")
     ] = False,
@@ -68,6 +75,8 @@ def run(
         raise typer.BadParameter("is for --detached only", param_hint="--json")
     if log is not None and not detached:
         raise typer.BadParameter("only works with --detached", param_hint="--log")
+    if report_to is not None:
+        os.environ[REPORT_TO] = check_report_url(report_to)
     configuration = configuration_of(settings or [], from_savepoint, parallelism, master, allow_non_restored_state)
     program = Program(module or words.pop(0), is_module=module is not None, arguments=tuple(words))
     if settings:

@@ -16,9 +16,7 @@ from typing import Any
 from penstock.cli.targets import Status, status_of, the_one_meant
 from penstock.errors import ConfigurationError, JobNotFoundError, PenstockError
 from penstock.job.cards import user_folder
-
-TOKEN = "PENSTOCK_TOKEN"
-"""Variable with the token for a server; without it, that of the user's own server on this machine is used."""
+from penstock.job.reporting import TOKEN
 
 _SECONDS = 120.0
 _POLL_SECONDS = 0.3

@@ -24,6 +24,7 @@ from penstock.errors import PenstockError
 from penstock.job.cards import CardFolder, JobCard
 from penstock.job.document import SUBMISSION, process_facts, thread_stacks
 from penstock.job.ended_jobs import EndedJobs
+from penstock.job.reporting import REPORT_TO, Reporter
 from penstock.job.socket import JobSocket, Request, finish_answers
 
 _PATIENCE_SECONDS = 5.0  # at the end of the process, for answers that are under way
@@ -31,6 +32,7 @@ _PATIENCE_SECONDS = 5.0  # at the end of the process, for answers that are under
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
 _announced: list[Announcement] = []
+_reporters: list[Reporter] = []
 
 
 class AnnouncedJob(Protocol):
@@ -82,6 +84,7 @@ class Announcement:
         self._savepoint_directory = savepoint_directory
         self._folder = CardFolder.of_this_user()
         self._socket: JobSocket | None = None
+        self._reporter: Reporter | None = None
         self._withdrawing = threading.Lock()
         self._is_kept = False
         self._answers: dict[str, Callable[[Request], Any]] = {
@@ -103,6 +106,11 @@ class Announcement:
         self._card = replace(self._card, file=file, address=self._socket.address, token=self._socket.token)
         self._folder.put(self._card)
 
+    def report(self, url: str) -> None:
+        """Be known to a server on another machine too."""
+        self._reporter = Reporter(url, self.document, self._answer)
+        _reporters.append(self._reporter)
+
     def withdraw(self) -> None:
         """Be known no longer; what was asked before is answered. A second caller waits for the first.
 
@@ -112,6 +120,8 @@ class Announcement:
             if self._ended.done() and not self._is_kept:
                 self._is_kept = True
                 self._keep()
+                if self._reporter is not None:
+                    self._reporter.end()
             try:
                 if self._socket is not None:
                     self._socket.close()
@@ -174,6 +184,8 @@ def announce(
         announcement.post()
     except (OSError, PenstockError) as error:
         _log.warning("job %r will not appear in `penstock list` and cannot be stopped from there: %s", name, error)
+    if os.environ.get(REPORT_TO):
+        announcement.report(os.environ[REPORT_TO])
     ended.add_done_callback(lambda _: _forget(announcement))
 
 
@@ -197,6 +209,8 @@ def _leave() -> None:
     for announcement in leaving:
         announcement.withdraw()
     finish_answers(_PATIENCE_SECONDS)
+    for reporter in _reporters:
+        reporter.finish()
 
 
 atexit.register(_leave)

@@ -23,8 +23,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _OPEN_PATHS = frozenset({"/login", "/logout", "/favicon.ico"})
 # Flink has these as GET for clients that know no other; they change something all the same.
 # A query of state changes nothing; its keys may be more than fit into a URL.
-_READING_END = "/queryable/state"
-_CHANGING_ENDS = ("/yarn-cancel", "/yarn-stop")
+_READING_ENDS = ("/queryable/state",)
 
 BODY_BYTES = 1 << 20
 UPLOAD_BYTES = 102 << 20
@@ -141,9 +140,9 @@ def _limited(receive: Receive, most: int) -> Receive:
 
 
 def _is_change(scope: Scope) -> bool:
-    if scope["path"].endswith(_READING_END):
-        return False
-    return scope["method"] not in _SAFE_METHODS or scope["path"].endswith(_CHANGING_ENDS)
+    if scope["method"] in _SAFE_METHODS:
+        return str(scope["path"]).endswith(_CHANGING_ENDS)
+    return not str(scope["path"]).endswith(_READING_ENDS)
 
 
 def _cookie(header: str) -> str | None:

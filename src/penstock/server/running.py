@@ -9,6 +9,8 @@ from pathlib import Path
 
 from penstock.errors import ConfigurationError
 from penstock.job.cards import user_folder
+from penstock.queryable.replicas import Replicas
+from penstock.queryable.router import queryable_router
 from penstock.scratch import make_private
 from penstock.server.access import Access, own_access, token_file_access
 from penstock.server.app import create_app
@@ -16,6 +18,7 @@ from penstock.server.cluster_routes import ServerFacts
 from penstock.server.dispatcher.database import open_database
 from penstock.server.dispatcher.dispatcher import Dispatcher
 from penstock.server.dispatcher.registry import HISTORY_KEPT, Registry
+from penstock.server.dispatcher.remote_drivers import driver_routes
 from penstock.server.dispatcher.routes import dispatcher_routes
 from penstock.server.serving import HttpServer, Place, login_link
 
@@ -86,7 +89,11 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
         dispatcher,
         access,
         facts,
-        routes=[dispatcher_routes(dispatcher)],
+        routes=[
+            dispatcher_routes(dispatcher),
+            driver_routes(dispatcher.registry, options.history),
+            queryable_router(Replicas(dispatcher.checkpoints)),
+        ],
         pages=options.pages,
         host_names=options.host_names,
         has_tls=place.has_tls,

@@ -90,7 +90,7 @@ def test_what_is_no_python_is_told_at_once() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["-e .", "--index-url https://evil.example", "https://evil.example/x.whl", "./x", "/x", "x @ file:///etc"],
+    ["-e .", "--pre", "https://evil.example/x.whl", "./x", "/x", "x @ file:///etc"],
 )
 def test_requirements_are_packages_and_nothing_else(tmp_path: Path, line: str) -> None:
     with pytest.raises(Refusal, match="only names and versions"):

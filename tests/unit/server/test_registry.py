@@ -38,7 +38,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     if request.param == "postgres":
         database = open_database(url)
         with database.transaction() as transaction:
-            for table in ("facts", "programs", "submissions", "history", "leases"):
+            for table in ("facts", "programs", "submissions", "history", "reports", "requests", "leases"):
                 transaction.run(f"DROP TABLE {table}")
         database.close()
     for registry in made:

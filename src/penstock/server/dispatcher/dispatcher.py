@@ -10,6 +10,7 @@ from pathlib import Path
 from penstock.errors import JobNotFoundError
 from penstock.server.dispatcher.processes import HOST
 from penstock.server.dispatcher.registry import ENDED, HISTORY_KEPT, Registry
+from penstock.server.dispatcher.remote_drivers import SILENT_MS, RemoteView
 from penstock.server.dispatcher.submitted_views import SubmittedView, with_submission
 from penstock.server.dispatcher.supervisor import Supervisor
 from penstock.server.job_views import Document, JobView
@@ -84,7 +85,14 @@ class Dispatcher:
         submissions = self.registry.submissions()
         alive = {each.job_id: each for each in submissions if each.state != ENDED}
         for view in self._local.running():
-            found.setdefault(view.job_id, SubmittedView(view, self.registry, alive.get(view.job_id)))
+            found.setdefault(view.job_id, SubmittedView(view, self.registry, alive.get(view.job_id), self._just_left))
+        for job_id in self.registry.reporting_jobs(SILENT_MS):
+            found.setdefault(job_id, RemoteView(job_id, self.registry))
+        for left in self._local.left():
+            # What has just ended is not in the history yet; what ended before another start of the job is not meant.
+            starter = alive.get(left.job_id)
+            if starter is None or starter.id == left.last["process"].get("submission"):
+                found.setdefault(left.job_id, left)
         for submission in submissions:
             if submission.state != ENDED:
                 waiting = SubmittedView(None, self.registry, submission)
@@ -95,6 +103,16 @@ class Dispatcher:
             waiting = SubmittedView(None, self.registry, submission)
             found.setdefault(waiting.job_id, waiting)
         return list(found.values())
+
+    def checkpoints(self) -> list[str]:
+        """The checkpoint directories of jobs that run on this machine, or have ended here."""
+        places = [view.checkpoint for view in self._local.running()]
+        return list(dict.fromkeys([*places, *(str(view.last["checkpoint"]) for view in self._local.left())]))
+
+    def _just_left(self, submission_id: str) -> Document | None:
+        """What the job of a submission left, if it has ended."""
+        documents = (view.last for view in self._local.left())
+        return next((each for each in documents if each["process"].get("submission") == submission_id), None)
 
     def view(self, job_id: str) -> JobView:
         """The job with an id, which may be that of its submission."""

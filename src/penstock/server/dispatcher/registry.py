@@ -64,6 +64,9 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS submissions (id TEXT PRIMARY KEY, state TEXT NOT NULL, created_ms BIGINT NOT NULL,"
     " content TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS history (job_id TEXT PRIMARY KEY, ended_ms BIGINT NOT NULL, document {bytes} NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS reports (job_id TEXT PRIMARY KEY, seen_ms BIGINT NOT NULL, document {bytes} NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS requests (id TEXT PRIMARY KEY, job_id TEXT NOT NULL, content TEXT NOT NULL,"
+    " outcome TEXT)",
     "CREATE TABLE IF NOT EXISTS leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, url TEXT NOT NULL,"
     " expires_ms BIGINT NOT NULL)",
 )
@@ -229,6 +232,61 @@ class Registry:
         with self._database.transaction() as transaction:
             rows = transaction.rows("SELECT document FROM history WHERE job_id = ?", job_id)
         return json.loads(zlib.decompress(bytes(rows[0]["document"]))) if rows else None
+
+    # ---- drivers on other machines ----
+
+    def set_report(self, job_id: str, document: bytes) -> None:
+        """Keep what a driver said last."""
+        with self._database.transaction() as transaction:
+            transaction.run(
+                "INSERT INTO reports VALUES (?, ?, ?) ON CONFLICT (job_id) DO UPDATE SET"
+                " seen_ms = excluded.seen_ms, document = excluded.document",
+                *(job_id, transaction.now_ms(), document),
+            )
+
+    def forget_report(self, job_id: str) -> None:
+        """A driver has ended."""
+        with self._database.transaction() as transaction:
+            transaction.run("DELETE FROM reports WHERE job_id = ?", job_id)
+            transaction.run("DELETE FROM requests WHERE job_id = ? AND outcome IS NULL", job_id)
+
+    def report(self, job_id: str, within_ms: int) -> bytes | None:
+        """What a driver said within the last milliseconds."""
+        with self._database.transaction() as transaction:
+            since = transaction.now_ms() - within_ms
+            rows = transaction.rows("SELECT document FROM reports WHERE job_id = ? AND seen_ms >= ?", job_id, since)
+        return bytes(rows[0]["document"]) if rows else None
+
+    def reporting_jobs(self, within_ms: int) -> list[str]:
+        """The jobs whose drivers were heard of within the last milliseconds."""
+        with self._database.transaction() as transaction:
+            since = transaction.now_ms() - within_ms
+            rows = transaction.rows("SELECT job_id FROM reports WHERE seen_ms >= ? ORDER BY job_id", since)
+        return [row["job_id"] for row in rows]
+
+    def add_request(self, request_id: str, job_id: str, content: str) -> None:
+        """Ask something of a driver."""
+        with self._database.transaction() as transaction:
+            transaction.run("INSERT INTO requests VALUES (?, ?, ?, NULL)", request_id, job_id, content)
+
+    def requests(self, job_id: str) -> list[tuple[str, str]]:
+        """What is asked of a driver and not answered yet."""
+        with self._database.transaction() as transaction:
+            rows = transaction.rows("SELECT id, content FROM requests WHERE job_id = ? AND outcome IS NULL", job_id)
+        return [(row["id"], row["content"]) for row in rows]
+
+    def set_outcome(self, request_id: str, outcome: str) -> None:
+        """What a driver answered."""
+        with self._database.transaction() as transaction:
+            transaction.run("UPDATE requests SET outcome = ? WHERE id = ?", outcome, request_id)
+
+    def take_outcome(self, request_id: str) -> str | None:
+        """What a driver answered, if it has; it is told once."""
+        with self._database.transaction() as transaction:
+            rows = transaction.rows("SELECT outcome FROM requests WHERE id = ? AND outcome IS NOT NULL", request_id)
+            if rows:
+                transaction.run("DELETE FROM requests WHERE id = ?", request_id)
+        return rows[0]["outcome"] if rows else None
 
     # ---- small facts ----
 

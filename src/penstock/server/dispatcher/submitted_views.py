@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import JobNotFoundError
@@ -13,10 +14,18 @@ from penstock.server.job_views import Document, JobView
 class SubmittedView:
     """A job that runs, or a submission that has none just now."""
 
-    def __init__(self, running: JobView | None, registry: Registry, submission: Submission | None = None) -> None:
+    def __init__(
+        self,
+        running: JobView | None,
+        registry: Registry,
+        submission: Submission | None = None,
+        left: Callable[[str], Document | None] = lambda submission_id: None,
+    ) -> None:
+        """Ask `left` for what the job of a submission has left, should it just have ended."""
         self._running = running
         self._registry = registry
         self._submission = submission
+        self._left = left
 
     @property
     def job_id(self) -> str:
@@ -34,7 +43,10 @@ class SubmittedView:
             except JobNotFoundError:
                 if self._submission is None:
                     raise
-                # The driver has just died; what becomes of it is up to the supervisor.
+                # It has just ended, or died; what becomes of it then is up to the supervisor.
+                document = self._left(self._submission.id)
+                if document is not None:
+                    return with_submission(document, self._registry)
         assert self._submission is not None
         return waiting_document(self._registry.submission(self._submission.id) or self._submission)
 
