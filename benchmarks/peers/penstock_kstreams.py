@@ -67,6 +67,7 @@ def _written(servers: str, topic: str, records: int) -> list[list[int]]:
     give_up = time.monotonic() + 60
     while len(found) < records and time.monotonic() < give_up:
         for message in consumer.consume(1_000, 0.2):
-            found.append([int(message.key()), *map(int, message.value().split(b":"))])
+            key, value = message.key() or b"", message.value() or b""
+            found.append([int(key), *map(int, value.split(b":"))])
     consumer.close()
     return found
