@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from penstock.connectors.kafka.sink import KafkaSink
+from penstock.datastream.connectors.kafka import KafkaSink
 from penstock.kstreams import Consumed, Grouped, KafkaStreams, Produced, Serdes, StreamsBuilder, Topology
 from tests.kafka.jobs.numbers import Order
 from tests.kafka.topics_of_numbers import key_of

@@ -48,7 +48,8 @@ class ProcessorNode:
     stores: list[str] = field(default_factory=list)
 
 
-TopicNameExtractor = Callable[[Any, Any, RecordMetadata | None], str]
+TopicNameExtractor = Callable[[Any, Any, Any], str]
+"""From key, value and record metadata (None in punctuators) to the name of a topic."""
 
 
 @dataclass
