@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,6 +16,7 @@ from penstock.common import Row
 from penstock.table import AsyncLookupFunction, LookupFunction, StreamTableEnvironment
 from penstock.table.connectors import values
 from tests.spark.conftest import NewEnvironment
+from tests.spark.waiting import wait_until
 
 PATIENCE_SECONDS = 300
 
@@ -158,18 +157,12 @@ def test_a_statement_set_goes_on_with_a_query_more_and_another_parallelism(
 
     rows = [(f"k{number % 5}", number) for number in range(20)]
     first = started(2, ["sums"], rows, checkpoint="first")
-    await_table(lambda: table("sums") == {f"k{key}": sum(range(key, 20, 5)) for key in range(5)})
+    wanted = {f"k{key}": sum(range(key, 20, 5)) for key in range(5)}
+    wait_until(lambda: table("sums") == wanted, "the sums of all rows", PATIENCE_SECONDS)
     savepoint = first.stop_with_savepoint(False, str(tmp_path / "savepoints")).result(PATIENCE_SECONDS)
     more = [*rows, ("k1", 1_000), ("new", 1)]
     settings = {"checkpoint": "second", "execution.state-recovery.path": savepoint}
     second = started(3, ["counts", "sums"], more, **settings)
-    await_table(lambda: table("sums") == {"k1": 1_034, "new": 1} and table("counts") == {"k1": 1, "new": 1})
+    wanted, counted = {"k1": 1_034, "new": 1}, {"k1": 1, "new": 1}
+    wait_until(lambda: (table("sums"), table("counts")) == (wanted, counted), "what came after", PATIENCE_SECONDS)
     second.cancel().result(PATIENCE_SECONDS)
-
-
-def await_table(is_there: Callable[[], bool]) -> None:
-    """Wait until a job has written what is expected."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not is_there():
-        assert time.monotonic() < end, "the expected rows did not come"
-        threading.Event().wait(0.05)
