@@ -22,6 +22,7 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _OPEN_PATHS = frozenset({"/login", "/logout", "/favicon.ico"})
 # Flink has these as GET for clients that know no other; they change something all the same.
+_CHANGING_ENDS = ("/yarn-cancel", "/yarn-stop")
 # A query of state changes nothing; its keys may be more than fit into a URL.
 _READING_ENDS = ("/queryable/state",)
 

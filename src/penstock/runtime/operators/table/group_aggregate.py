@@ -29,6 +29,8 @@ from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
 
 _STATE = "_accumulators"
+_VIEWS = 2
+"""How values that were seen are kept: one view for all filters of a DISTINCT, in one value while it is small."""
 Groups = dict[Any, tuple[Any, list[Row]]]
 _MOST_WAITING = 500_000
 """Rows of columns that are aggregated together."""
@@ -72,8 +74,10 @@ class GroupAggregateOperator(KeyedTableOperator):
 
     def layout(self) -> Layout:
         """What the keys are, and what the accumulators hold."""
+        has_views = self.needs_retraction or any(call.is_distinct for call in self.aggregates)
         return {
             "operator": self.kind,
+            **({"views": _VIEWS} if has_views else {}),
             "keys": type_texts([self.input_types[at] for at in self.key_fields]),
             "aggregates": described_calls(self.aggregates),
             "retraction": self.needs_retraction,
