@@ -52,8 +52,9 @@ QUERIES = {
     ),
     "q7": (
         "SELECT B.auction, B.price, B.bidder, B.`dateTime`, B.extra FROM bid B JOIN (SELECT MAX(price) AS highest, "
-        f"window_time AS closed_at FROM {_window('TUMBLE', 'bid', 10)} GROUP BY window_start, window_end, window_time) AS H "
-        "ON B.price = H.highest AND B.`dateTime` BETWEEN H.closed_at - INTERVAL '10' SECOND AND H.closed_at"
+        f"window_time AS closed_at FROM {_window('TUMBLE', 'bid', 10)} GROUP BY window_start, window_end, "
+        "window_time) AS H ON B.price = H.highest "
+        "AND B.`dateTime` BETWEEN H.closed_at - INTERVAL '10' SECOND AND H.closed_at"
     ),
     "q8": (
         "SELECT P.id, P.name, P.window_start FROM (SELECT id, name, window_start, window_end FROM "
@@ -64,7 +65,8 @@ QUERIES = {
     "q9": (
         "SELECT id, itemName, seller, category, bidder, price, bid_time FROM (SELECT A.id, A.itemName, A.seller, "
         "A.category, B.bidder, B.price, B.`dateTime` AS bid_time, ROW_NUMBER() OVER (PARTITION BY A.id "
-        f"ORDER BY B.price DESC, B.`dateTime` ASC) AS place FROM auction A, bid B WHERE {_WITHIN_LIFE}) WHERE place <= 1"
+        f"ORDER BY B.price DESC, B.`dateTime` ASC) AS place FROM auction A, bid B WHERE {_WITHIN_LIFE}) "
+        "WHERE place <= 1"
     ),
     "q10": (
         "SELECT auction, bidder, price, CAST(`dateTime` AS TIMESTAMP(3)) AS `dateTime`, extra, "

@@ -26,8 +26,11 @@ def difference(case: dict[str, Any], expected: dict[str, Any]) -> str | None:
 
 
 def _texts(rows: list[list[Any]]) -> list[tuple[Any, ...]]:
-    return [tuple(bytes.fromhex(each) if isinstance(each, str) and at in (1, 2) else each for at, each in enumerate(row))
-            for row in rows]  # fmt: skip
+    return [(topic, _bytes(key), _bytes(value), timestamp) for topic, key, value, timestamp in rows]
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else bytes.fromhex(text)
 
 
 def test_every_program_was_measured() -> None:

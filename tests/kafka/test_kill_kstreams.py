@@ -1,4 +1,4 @@
-"""A Kafka Streams application with exactly_once_v2 that is killed again and again: exact in the end, from its checkpoint."""
+"""A Kafka Streams application with exactly_once_v2, killed again and again: exact in the end, by its checkpoint."""
 
 from __future__ import annotations
 

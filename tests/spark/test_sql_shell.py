@@ -8,6 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from penstock.engine.spark.startup.session_config import JAVA_OPTIONS
+from penstock.user_cache import user_cache
+from tests.spark.processes import QUICK_JAVA
 from tests.unit.cli.terminal import CTRL_C, ENTER, Terminal
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -35,9 +38,17 @@ def run(shell: Terminal, statement: str, *shown: str) -> None:
 
 def test_a_session_on_spark_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "init.sql").write_text(INIT)
+    # A history of its own. Java's classes are those of all: without them Java starts slowly, and puts them away when it
+    # ends.
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for name in ("classes", "java"):
+        (user_cache() / name).mkdir(parents=True, exist_ok=True)
+        (cache / name).symlink_to(user_cache() / name)
+    java = f"-D{JAVA_OPTIONS}={QUICK_JAVA}"
     shell = Terminal(
-        *("-m", "penstock", "sql", "--master", "local[2]", "-p", "2", "-i", str(tmp_path / "init.sql")),
-        environment={"PENSTOCK_CACHE": str(tmp_path / "cache"), "PENSTOCK_HOME": str(tmp_path / "h")},
+        *("-m", "penstock", "sql", "--master", "local[2]", "-p", "2", java, "-i", str(tmp_path / "init.sql")),
+        environment={"PENSTOCK_CACHE": str(cache), "PENSTOCK_HOME": str(tmp_path / "h")},
         limit=240,
     )
     try:

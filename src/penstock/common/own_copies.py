@@ -1,7 +1,4 @@
-"""Objects that nobody else can change: what cannot change passes as it is, everything else is copied.
-
-When that must happen is decided by whoever hands them on.
-"""
+"""Copies of mutable objects, so that nobody else can change them; immutable objects are passed as they are."""
 
 from __future__ import annotations
 

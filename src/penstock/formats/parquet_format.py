@@ -137,7 +137,7 @@ class TableEncoder(BlockEncoder):
         learned = "still unknown" if pa.types.is_null(field.type) else field.type
         return SinkError(
             f"Sink {self._sink_name!r} cannot write the field {field.name!r} with the value {value}: {misfit}. The "
-            f"type of the column, {learned}, was learned from the first records. Declare the types: "
+            f"type of the column, {learned}, was inferred from the first records. Declare the types: "
             "FileSink.parquet(path, Types.ROW_NAMED([...], [...]))."
         )
 

@@ -209,7 +209,7 @@ class Topology:
         nodes = [self.nodes[name] for name in self.nodes if name in set(names)]
         used = {store for node in nodes if isinstance(node, ProcessorNode) for store in node.stores}
         stores = {name: builder for name, builder in self.stores.items() if name in used}
-        return TopologyPart(number, nodes, stores, self.global_stores())
+        return TopologyPart(number, nodes, stores, self.global_stores(), frozenset(self.global_sources))
 
     def _add(self, node: Node) -> Topology:
         if node.name in self.nodes:

@@ -15,6 +15,7 @@ from penstock.connectors.kafka.records import KafkaProducerRecord, KafkaRecordSe
 from penstock.datastream.stream import DataStream, add_operator
 from penstock.graph.nodes import Edge, Exchange, Partitioning
 from penstock.kstreams.partitioning import Partitions
+from penstock.kstreams.queries import StorePlace
 from penstock.kstreams.topology import Topology
 from penstock.runtime.operators.kstreams.operator import TopologyOperator, side_tag
 from penstock.runtime.operators.kstreams.routing import Departure, Route, task_keys
@@ -93,6 +94,17 @@ class Translation:
         }
         self._inputs: dict[int, list[Edge]] = {part.number: [] for part in self._parts}
 
+    def store_places(self) -> dict[str, StorePlace]:
+        """Where each store is. That of a global table is in all tasks of its readers; those of one are as good as all."""
+        places: dict[str, StorePlace] = {}
+        for group in self._in_order():
+            for part in group:
+                for name, builder in part.stores.items():
+                    tasks = self._tasks[part.number]
+                    is_global = name in self._topology.global_stores()
+                    places[name] = StorePlace(_uid(group), tasks[:1] if is_global else tasks, builder)
+        return places
+
     def readings(self) -> list[Reading]:
         """What has to be read from Kafka. A global table is read once for each sub-topology."""
         return [
@@ -140,7 +152,7 @@ class Translation:
             self._application.configs,
         )
         edges = tuple(edge for number in numbers for edge in self._inputs[number])
-        settings: dict[str, Any] = {"uid": f"kstreams-{numbers[0]}", "max_parallelism": MAX_PARALLELISM}
+        settings: dict[str, Any] = {"uid": _uid(group), "max_parallelism": MAX_PARALLELISM}
         if len(group) > 1:
             settings["is_single"] = True
             settings["parallelism"] = 1
@@ -177,6 +189,10 @@ class Translation:
                 groups.append(group)
                 placed |= {other.number for other in group}
         return _sorted(groups, reach)
+
+
+def _uid(group: list[TopologyPart]) -> str:
+    return f"kstreams-{group[0].number}"
 
 
 def _reachable(start: int, after: dict[int, set[int]]) -> set[int]:

@@ -19,7 +19,7 @@ class LocalJobs:
 
     def views(self) -> list[JobView]:
         """Running jobs first, then those that ended, the latest first."""
-        found: dict[str, JobView] = {view.job_id: view for view in reversed(self._running())}
+        found: dict[str, JobView] = {view.job_id: view for view in self.running()}
         for view in reversed(self._left()):
             found.setdefault(view.job_id, view)
         return list(found.values())
@@ -42,8 +42,9 @@ class LocalJobs:
             del self._known[name]
         return [view for name in names if (view := self._known[name]) is not None]
 
-    def _running(self) -> list[JobView]:
-        cards = [card for card in self._cards.cards() if card.has_process()]
+    def running(self) -> list[JobView]:
+        """Those that run, the latest first."""
+        cards = [card for card in reversed(self._cards.cards()) if card.has_process()]
         return [DriverView(RunningJob(card, self._cards)) for card in cards]
 
 

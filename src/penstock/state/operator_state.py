@@ -234,8 +234,8 @@ class ReadOnlyBroadcastView:
 
     def _refuse(self, *_: Any) -> NoReturn:
         raise StateError(
-            f"broadcast state {self._name!r} may only be read on this side: a change here would be seen by one subtask "
-            "and not by the others; change it in process_broadcast_element, which every subtask calls."
+            f"broadcast state {self._name!r} may only be read on this side: a change here would affect only one "
+            "subtask; change it in process_broadcast_element, which every subtask calls."
         )
 
     put = put_all = update = remove = clear = __setitem__ = __delitem__ = _refuse

@@ -1,4 +1,4 @@
-"""Playing transcripts as jobs: in process step by step and at random, and many in one job on any engine.
+"""Plays transcripts as jobs: in process step by step or randomized, or many in one job on any engine.
 
 A transcript is fed as a job of the environment that is handed in, whatever engine that has.
 """
@@ -45,14 +45,14 @@ def play_in_process(transcript: Transcript) -> None:
         client.run_batch()
         left[number] = left_of_branch(client.job.directory, client.job.plan, source_names(transcript, 0))
     if client.run_batch():
-        raise TranscriptMismatch(f"transcript {transcript.name!r}, {level}: the job goes on after the last step")
+        raise TranscriptMismatch(f"transcript {transcript.name!r}, {level}: the job continues after the last step")
     client.cancel()
     compare_steps(transcript, level, heard_by_step(transcript, 0, sink.results))
     compare_all_left(transcript, level, left)
 
 
 def play_with_seed(transcript: Transcript, seed: int) -> None:
-    """Play in process with random parallelism, batches, interleaving and crashes: all in all the same must come out."""
+    """Play in process with random parallelism, batches, interleaving and crashes; compare the total output."""
     if transcript.stepwise_only:
         raise ValueError(f"transcript {transcript.name!r} can only be played step by step: {transcript.stepwise_only}")
     parallelism = random.Random(seed).choice((1, 1, 2, 3))

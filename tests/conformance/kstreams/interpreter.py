@@ -213,9 +213,7 @@ class Program:
             "map_values": lambda: given.map_values(lambda value: mapped(name, value)),
             "map": lambda: given.map(lambda key, value: (key_of(name, value), value)),
             "flat_map_values": lambda: given.flat_map_values(lambda value: list(value or "")),
-            "flat_map": lambda: given.flat_map(
-                lambda key, value: [(each, shown(key) + each) for each in value or ""]
-            ),
+            "flat_map": lambda: given.flat_map(lambda key, value: [(each, shown(key) + each) for each in value or ""]),
             "select_key": lambda: given.select_key(lambda key, value: key_of(name, value)),
             "merge": lambda: given.merge(other),  # type: ignore[arg-type]
             "repartition": lambda: given.repartition(Repartitioned.with_(TEXT, TEXT)),

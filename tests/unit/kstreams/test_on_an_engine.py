@@ -1,4 +1,4 @@
-"""Topologies as jobs of an engine: the same records as from the test driver, however batches are cut, crashes or not."""
+"""Topologies as jobs of an engine: what the test driver gives, however batches are cut, with crashes."""
 
 from __future__ import annotations
 

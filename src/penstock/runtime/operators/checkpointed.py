@@ -221,6 +221,6 @@ def _name(method: str, descriptor: Any, kind: type[StateDescriptor]) -> str:
     if descriptor.ttl_config is not None and descriptor.ttl_config.is_enabled():
         raise StateError(
             f"{method}: state {descriptor.get_name()!r} has a time-to-live, which only keyed state can have: remove "
-            "what is old in snapshot_state()"
+            "old entries in snapshot_state()"
         )
     return descriptor.get_name()

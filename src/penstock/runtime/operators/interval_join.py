@@ -389,7 +389,7 @@ class IntervalJoinOperator(StreamOperator):
                     collector.take(checked_results(results, "process_element"))
             except Exception as error:
                 collector.discard()
-                raise self.failure(error, "joining a row that has no partner", row) from None
+                raise self.failure(error, "emitting a row without a partner", row) from None
 
 
 def _entries(found: _Slice, begin: int, end: int) -> Iterator[tuple[int, tuple[Any, ...]]]:

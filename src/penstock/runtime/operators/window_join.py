@@ -254,6 +254,6 @@ def _retag(elements: list[TimestampedValue[Tagged]], left: list[TimestampedValue
     kept = []
     for element in left:
         if not isinstance(element, _Untagged):
-            raise TypeError(f"an evictor may only remove elements from the list it is given, but it put in {element!r}")
+            raise TypeError(f"an evictor may only remove elements from the list it is given, but it added {element!r}")
         kept.append(element.tagged)
     elements[:] = kept

@@ -79,3 +79,4 @@ class TopologyPart:
     nodes: list[Node]
     stores: dict[str, StoreBuilder]
     global_stores: frozenset[str] = frozenset()
+    global_sources: frozenset[str] = frozenset()

@@ -26,6 +26,7 @@ from penstock.runtime.operators.table import (
     WatermarkAssignerOperator,
     WindowAggregateOperator,
     can_be_local,
+    small_views,
 )
 from penstock.testing import HarnessSnapshot, OperatorHarness
 from penstock.testing.harness import KeyedHarness
@@ -161,6 +162,56 @@ def test_a_group_by_puts_out_the_same_changelog(seed: int, name: str, with_befor
         of_key = [[row for row in made if row[1 : 1 + len(fields)] == key] for made in (by_rows, by_columns)]
         assert repr(of_key[0]) == repr(of_key[1])
     assert len(by_rows) == len(by_columns)
+
+
+DISTINCT_CALLS = (
+    call("COUNT", types=TYPES),
+    *[call("COUNT", field, types=TYPES, is_distinct=True) for field in (0, 2, 3)],
+    call("COUNT", 2, types=TYPES, is_distinct=True, filter=5),
+    call("COUNT", 3, types=TYPES, is_distinct=True, filter=5),
+)
+
+
+@pytest.mark.parametrize("most", [1, 64], ids=["each value a row of state", "all in one"])
+@pytest.mark.parametrize("name", ["number", "both"])
+def test_distinct_counts_of_columns_are_those_of_rows(
+    seed: int, name: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_views, "_MOST_ENTRIES", most)
+    random, fields = Random(seed), KEYS[name]
+
+    def make() -> GroupAggregateOperator:
+        return GroupAggregateOperator(
+            key_fields=fields,
+            aggregates=DISTINCT_CALLS,
+            input_types=TYPES,
+            needs_retraction=False,
+            generate_update_before=True,
+        )
+
+    rows, cuts = random_rows(random, 150), random.random()
+    by_rows, by_columns = (
+        played(Random(cuts), make, RowKey(*fields), rows, as_columns=is_columns)[0] for is_columns in (False, True)
+    )
+    left = [materialized(made) for made in (by_rows, by_columns)]
+    assert left[0] == left[1] == Counter(expected_counts(rows, fields))
+    assert Counter(by_rows) == Counter(by_columns)
+
+
+def expected_counts(rows: list[Any], fields: tuple[int, ...]) -> list[Any]:
+    """What DISTINCT_CALLS are in the end, by plain Python."""
+    groups: dict[Any, list[Any]] = {}
+    for row in rows:
+        groups.setdefault(tuple([row[at + 1] for at in fields]), []).append(row[1:])
+    return [
+        (
+            *key,
+            len(found),
+            *[len({row[at] for row in found} - {None}) for at in (0, 2, 3)],
+            *[len({row[at] for row in found if row[5]} - {None}) for at in (2, 3)],
+        )
+        for key, found in groups.items()
+    ]
 
 
 def test_select_distinct_of_columns() -> None:

@@ -110,7 +110,10 @@ class ColumnIntervalJoin:
         ]
         codes = packed(encoded(joined_keys([each for each in keys if len(each.parts[0])])))
         left = len(waiting[LEFT][0][0])
-        new = [self._rows(side, codes.codes[:left] if side == LEFT else codes.codes[left:], waiting[side]) for side in (0, 1)]
+        new = [
+            self._rows(side, codes.codes[:left] if side == LEFT else codes.codes[left:], waiting[side])
+            for side in (0, 1)
+        ]
         distinct = objects_of(Keys(codes.parts(np.arange(codes.size)), keys[LEFT].is_tuple))
         addresses = self._backend.addresses_of(distinct)
         held = self._state.held_of_all(addresses)
@@ -125,7 +128,8 @@ class ColumnIntervalJoin:
             none = np.empty(0, np.int64)
             return [pa.array([], kind) for kind in self._types[side]], none, none
         columns, orders, watermarks = zip(*pieces, strict=True)
-        return [pa.concat_arrays(each) for each in zip(*columns, strict=True)], *map(np.concatenate, (orders, watermarks))
+        together = [pa.concat_arrays(each) for each in zip(*columns, strict=True)]
+        return together, np.concatenate(orders), np.concatenate(watermarks)
 
     def _rows(self, side: int, codes: Numbers, waiting: tuple[list[pa.Array], Numbers, Numbers]) -> _Rows:
         columns, order, met = waiting

@@ -29,7 +29,9 @@ __all__ = ["called_column"]
 _TRIED_ROWS = 1_000
 """How many rows show whether values repeat."""
 _MINUTE_MS = 60_000
-_COARSE_UNITS = frozenset(["YEAR", "QUARTER", "MONTH", "WEEK", "DAYOFYEAR", "DAYOFMONTH", "DAYOFWEEK", "HOUR", "MINUTE"])
+_COARSE_UNITS = frozenset(
+    ["YEAR", "QUARTER", "MONTH", "WEEK", "DAYOFYEAR", "DAYOFMONTH", "DAYOFWEEK", "HOUR", "MINUTE"]
+)
 _FINE_LETTERS = frozenset("sSAnNV'[")
 """Letters of patterns of times that tell seconds or less, or are not letters only."""
 
@@ -48,7 +50,12 @@ def called_column(call: Call, type_: pa.DataType, column: Compile, context: Eval
         if _depends_on_minute(call, places[0], context):
             inner = _floored(inner, _MINUTE_MS * units_per_milli(call.arguments[places[0]].type))
         return _Repeating(value, inner, type_)
-    return lambda batch: pa.array([value(row) for row in zip(*[_values(each(batch), batch) for each in arguments])], type_)
+
+    def each_row(batch: pa.RecordBatch) -> Any:
+        rows = zip(*[_values(each(batch), batch) for each in arguments], strict=True)
+        return pa.array([value(row) for row in rows], type_)
+
+    return each_row
 
 
 def _numbered(call: Call, places: list[int]) -> tuple[TypedExpression, ...]:

@@ -112,9 +112,7 @@ def _multiply(call: Call, type_: pa.DataType, column: Compile) -> Column:
     sides = [column(each) for each in call.arguments]
 
     def multiplied(batch: pa.RecordBatch) -> Any:
-        left, right = [
-            pc.cast(side(batch), pa.decimal128(*form)) for side, form in zip(sides, forms, strict=True)
-        ]
+        left, right = [pc.cast(side(batch), pa.decimal128(*form)) for side, form in zip(sides, forms, strict=True)]
         try:
             return pc.cast(pc.multiply(left, right), type_)
         except pa.ArrowInvalid:
@@ -147,7 +145,10 @@ def _lower(call: Call, type_: pa.DataType, column: Compile) -> Column:
 
     def changed(batch: pa.RecordBatch) -> Any:
         values = inner(batch)
-        if isinstance(values, pa.Scalar) or not pc.all(pc.string_is_ascii(values), skip_nulls=True).as_py() is not False:
+        if (
+            isinstance(values, pa.Scalar)
+            or not pc.all(pc.string_is_ascii(values), skip_nulls=True).as_py() is not False
+        ):
             raise UnusualValueError
         return operate(values)
 
