@@ -29,7 +29,7 @@ CREATE TABLE nowhere (id BIGINT) WITH ('connector' = 'blackhole');
 
 def jobs_of(home: Path) -> list[str]:
     """The cards of running jobs."""
-    return [json.loads(card.read_text())["name"] for card in (home / "h").rglob("*.json")]
+    return [json.loads(card.read_text())["name"] for card in (home / "h" / "jobs").glob("*.json")]
 
 
 def run(shell: Terminal, statement: str, *shown: str) -> None:
