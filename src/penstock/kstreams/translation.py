@@ -95,7 +95,7 @@ class Translation:
         self._inputs: dict[int, list[Edge]] = {part.number: [] for part in self._parts}
 
     def store_places(self) -> dict[str, StorePlace]:
-        """Where each store is. That of a global table is in all tasks of its readers; those of one are as good as all."""
+        """Where each store is. A global table is in all tasks of its readers, so any of them will do."""
         places: dict[str, StorePlace] = {}
         for group in self._in_order():
             for part in group:
