@@ -9,8 +9,6 @@ from pathlib import Path
 
 from penstock.errors import ConfigurationError
 from penstock.job.cards import user_folder
-from penstock.queryable.replicas import Replicas
-from penstock.queryable.router import queryable_router
 from penstock.scratch import make_private
 from penstock.server.access import Access, own_access, token_file_access
 from penstock.server.app import create_app
@@ -92,7 +90,6 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
         routes=[
             dispatcher_routes(dispatcher),
             driver_routes(dispatcher.registry, options.history),
-            queryable_router(Replicas(dispatcher.checkpoints)),
         ],
         pages=options.pages,
         host_names=options.host_names,

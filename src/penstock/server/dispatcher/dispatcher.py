@@ -104,11 +104,6 @@ class Dispatcher:
             found.setdefault(waiting.job_id, waiting)
         return list(found.values())
 
-    def checkpoints(self) -> list[str]:
-        """The checkpoint directories of jobs that run on this machine, or have ended here."""
-        places = [view.checkpoint for view in self._local.running()]
-        return list(dict.fromkeys([*places, *(str(view.last["checkpoint"]) for view in self._local.left())]))
-
     def _just_left(self, submission_id: str) -> Document | None:
         """What the job of a submission left, if it has ended."""
         documents = (view.last for view in self._local.left())
