@@ -10,10 +10,14 @@ export PYTHONDONTWRITEBYTECODE :=
 
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
+# Folders whose tests all need Spark or a server. To find tests takes seconds, so neither half of them looks at all.
+ENGINES := tests/spark tests/kafka tests/jdbc
 # Layers, sizes and documents are checked by `make check`.
-FAST := -m "not spark and not slow and not soak" --ignore tests/tidy -n logical
+FAST := -m "not spark and not slow and not soak" $(addprefix --ignore ,tests/tidy $(ENGINES)) -n logical
 # A session of Spark for each of two processes; a file's tests share what they set up. The order is that of tests/conftest.py.
-REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder
+# Of tests marked `drawn` the seed of the run draws a part, see tests/drawing.py; `make kill` runs all of them.
+REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder --draw
+MARKED = $(filter-out $(addsuffix /%,$(ENGINES)),$(shell grep -rlE "mark\.(spark|slow)" tests examples --include "test_*.py"))
 SOURCES := src tests $(wildcard examples benchmarks)
 INSTALLED := .venv/.installed
 JAVA := .venv/.java
@@ -23,12 +27,12 @@ help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: $(JAVA) ## run the main job: out-of-order trades on Spark, checked against plain Python
-	$(BIN)/python examples/trades.py $(ARGS)
+	$(BIN)/python examples/trades/demo.py $(ARGS)
 
 test: $(JAVA) ## run all tests (with ARGS: those that ARGS choose)
 ifeq ($(ARGS),)
 	$(PYTEST) $(FAST)
-	$(PYTEST) $(REST)
+	$(PYTEST) $(REST) $(ENGINES) $(MARKED)
 else
 	$(PYTEST) $(ARGS)
 endif
@@ -37,7 +41,7 @@ test-fast: $(INSTALLED) ## run the quick tests, which need no Spark
 	$(PYTEST) $(FAST) $(ARGS)
 
 test-spark: $(JAVA) ## run the tests that need Spark, and slow ones
-	$(PYTEST) $(REST) $(ARGS)
+	$(PYTEST) $(REST) $(or $(ARGS),$(ENGINES) $(MARKED))
 
 coverage: $(INSTALLED) ## run the quick tests and fail where they cover less of the package than the floor
 	$(PYTEST) $(FAST) --cov --cov-report=term $(ARGS)
@@ -82,7 +86,7 @@ bench-page: $(INSTALLED) ## make docs/benchmarks.md and the figures of the READM
 	$(BIN)/python -m benchmarks.page
 
 kill: $(JAVA) ## long runs with random kills, against an oracle
-	$(PYTEST) -m soak --timeout 7200 $(ARGS)
+	$(PYTEST) -m "soak or drawn" --timeout 7200 $(ARGS)
 
 versions: $(JAVA) ## print the versions of everything that matters
 	@$(BIN)/python --version

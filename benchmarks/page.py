@@ -20,6 +20,7 @@ from benchmarks.pages.parts import parts_section, sentences
 from benchmarks.pages.peers import (
     SIGNS,
     jobs_table,
+    kstreams_section,
     patterns_section,
     peers_section,
     ratios_table,
@@ -37,8 +38,8 @@ README_FAMILIES = ("PyFlink", "transformWithState", "Spark native", "Bytewax", "
 
 def files(folder: Path = results.FOLDER, root: Path = results.ROOT) -> dict[Path, str]:
     """What the repository should contain, by path below its root."""
-    names = ("peers", "growth", "latency", "cep", "sql", "nexmark")
-    peers, growth, latency, patterns, sql, nexmark = (results.read(name, folder) for name in names)
+    names = ("peers", "growth", "latency", "cep", "sql", "nexmark", "kstreams")
+    peers, growth, latency, patterns, sql, nexmark, kstreams = (results.read(name, folder) for name in names)
     sections = [
         Section("What is measured", [prose.METHOD, jobs_table()]),
         verdicts_section(verdicts(peers, latency, patterns, sql)),
@@ -46,6 +47,7 @@ def files(folder: Path = results.FOLDER, root: Path = results.ROOT) -> dict[Path
         sql_section(sql),
         nexmark_section(nexmark),
         patterns_section(patterns),
+        kstreams_section(kstreams),
         growth_section(growth),
         latency_section(latency),
         parts_section(folder),

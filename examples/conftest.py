@@ -8,6 +8,14 @@ import pytest
 from gallery.readme_commands import ExampleRun, commands, readme_of, run_commands
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the examples on Spark a run of all tests draws some: in process it runs them all."""
+    for item in items:
+        if "spark_run" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.drawn(3, group="examples on Spark"))
+
+
 def name_of(request: pytest.FixtureRequest) -> str:
     return Path(str(request.node.path)).parent.name
 
@@ -20,9 +28,14 @@ def example_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 
 @pytest.fixture
-def spark_run(request: pytest.FixtureRequest, tmp_path: Path) -> ExampleRun:
+def spark_run(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExampleRun:
     """The example beside the test, its job run on Spark."""
-    readme = readme_of(name := name_of(request))
+    # Java that compiles no more than a short program is worth.
+    (tmp_path / "spark-defaults.conf").write_text(
+        "spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC\n"
+    )
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    readme = readme_of(example := name_of(request))
     prepare = [line for line in commands(readme) if "/generate.py" in line]
     draw = [line for line in commands(readme) if "/draw.py" in line]
-    return run_commands(name, tmp_path, [*prepare, *commands(readme, "spark"), *draw])
+    return run_commands(example, tmp_path, [*prepare, *commands(readme, "spark"), *draw])

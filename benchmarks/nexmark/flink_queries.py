@@ -9,10 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pyflink.common import WatermarkStrategy
-from pyflink.datastream import StreamExecutionEnvironment
-from pyflink.datastream.connectors.number_seq import NumberSequenceSource
-from pyflink.table import DataTypes, Schema, StreamTableEnvironment
+from pyflink.table import DataTypes, StreamTableEnvironment
 from pyflink.table.expressions import col
 
 from benchmarks.nexmark.model import RATE, SIDE_ROWS, VIEWS
@@ -20,25 +17,9 @@ from benchmarks.nexmark.queries import EXTRA_VIEWS, QUERIES, UPSERTED
 from benchmarks.nexmark.results_of import latest, materialized
 from benchmarks.nexmark.sinks import sink_sql
 from benchmarks.peers import reporting
-from benchmarks.peers.flink_numbers import environment, interleaved
+from benchmarks.peers.flink_numbers import create_numbers, environment
 
-
-def create_numbers(
-    env: StreamExecutionEnvironment, tables: StreamTableEnvironment, name: str, count: int, parallelism: int
-) -> None:
-    """A table of the numbers of events and their times."""
-    sequence = env.from_source(NumberSequenceSource(0, count - 1), WatermarkStrategy.no_watermarks(), name)
-    number = interleaved(count, parallelism)
-    schema = (
-        Schema.new_builder()
-        .column("f0", "BIGINT NOT NULL")
-        .column_by_expression("n", number)
-        .column_by_expression("t", f"({number}) * 1000 / {RATE}")
-        .column_by_expression("ts", f"TO_TIMESTAMP_LTZ(({number}) * 1000 / {RATE}, 3)")
-        .watermark("ts", "ts - INTERVAL '4' SECOND")
-        .build()
-    )
-    tables.create_temporary_view(name, tables.from_data_stream(sequence, schema))
+WATERMARK = "ts - INTERVAL '4' SECOND"
 
 
 def changelog_of(tables: StreamTableEnvironment, query: str) -> Iterator[tuple[str, list[str]]]:
@@ -63,8 +44,8 @@ def run(task: reporting.Task, events: int) -> list[Any] | None:
     env = environment(task)
     tables = StreamTableEnvironment.create(env)
     tables.get_config().set("table.local-time-zone", "UTC")
-    create_numbers(env, tables, "numbers", events, task.parallelism)
-    create_numbers(env, tables, "side_numbers", SIDE_ROWS, task.parallelism)
+    for name, count in (("numbers", events), ("side_numbers", SIDE_ROWS)):
+        create_numbers(tables, env, name, count, parallelism=task.parallelism, rate=RATE, watermark=WATERMARK)
     for name, text in {**VIEWS, **EXTRA_VIEWS.get(task.job, {})}.items():
         tables.execute_sql(f"CREATE TEMPORARY VIEW {name} AS {text}")
     if task.collect:

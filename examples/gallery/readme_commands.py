@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[1]
+PATIENCE_SECONDS = 270
 BLOCK = re.compile(r"^```sh(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -52,11 +55,27 @@ def run_commands(name: str, root: Path, lines: list[str]) -> ExampleRun:
     shutil.copytree(EXAMPLES / "gallery", root / "examples" / "gallery")
     shutil.copy(EXAMPLES / "draw.py", root / "examples")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    printed = []
-    for line in lines:
-        done = subprocess.run(
-            line, shell=True, cwd=root, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=240
-        )
-        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
-        printed.append(done.stdout)
+    environment = {**os.environ, "PATH": path}
+    printed = [run_line(line, root, environment) for line in lines]
     return ExampleRun(name, copy, "".join(printed))
+
+
+def run_line(line: str, root: Path, environment: dict[str, str]) -> str:
+    """Run one line as a shell would and return what it prints; if it hangs, it goes with all it has started."""
+    shell = subprocess.Popen(
+        line,
+        shell=True,
+        cwd=root,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        printed, _ = shell.communicate(timeout=PATIENCE_SECONDS)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(shell.pid, signal.SIGKILL)
+    assert shell.returncode == 0, f"{line}\n{printed}"
+    return printed

@@ -35,6 +35,8 @@ def clicks(seed: int = SEED) -> list[dict[str, Any]]:
                     {"user": user, "page": page, "at_ms": at, "received_ms": at + delay + chance.randrange(400)}
                 )
                 at += int(chance.expovariate(1 / 70_000)) + 1_000
+                # Some go for a coffee: back soon enough, or just too late, to go on with the visit.
+                at += chance.choice([14, 15, 16, 18]) * 60_000 if chance.random() < 0.02 else 0
             at += chance.randrange(40, 130) * 60_000
     return sorted(made, key=lambda click: (click["received_ms"], click["user"]))
 

@@ -65,6 +65,7 @@ def test_the_picture_is_of_this_run(example_run: ExampleRun) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(600)
 def test_spark_gives_the_same(spark_run: ExampleRun) -> None:
     check(spark_run)
     assert spark_run.has_the_committed_picture()

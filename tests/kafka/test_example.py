@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from account_notifications.test_job import expected
+from account_notifications.test_job import expected as expected_notifications
 from gallery.readme_commands import commands, readme_of, run_commands
+from order_pipeline.test_job import expected as expected_revenue
 from pyspark.sql import SparkSession
 
 from penstock.kafka_broker import LocalBroker
@@ -39,4 +40,19 @@ def test_account_notifications_reach_their_topic_once(kafka: LocalBroker, tmp_pa
     generate, *_ = commands(readme)
     run_commands("account_notifications", tmp_path, [generate, job.replace("127.0.0.1:9092", kafka.address)])
     told = [json.loads(message.value or b"") for message in read_all(kafka.address, "notifications")]
-    assert sorted(tuple(row.values()) for row in told) == expected()
+    assert sorted(tuple(row.values()) for row in told) == expected_notifications()
+
+
+def test_the_order_pipeline_runs_as_a_streams_application(own_kafka: LocalBroker, tmp_path: Path) -> None:
+    kafka = own_kafka.start()
+    start, generate, job, stop = commands(readme_of("order_pipeline"), "kafka")
+    assert start == "penstock kafka start --topic orders:1 --topic customers:1 --topic revenue:1"
+    assert stop == "penstock kafka stop"
+    for name in ("orders", "customers", "revenue"):
+        kafka.create_topic(name, 1)
+    run_commands(
+        "order_pipeline", tmp_path, [line.replace("127.0.0.1:9092", kafka.address) for line in (generate, job)]
+    )
+    last = {message.key: json.loads(message.value or b"") for message in read_all(kafka.address, "revenue")}
+    found = {(row["country"], row["start_ms"]): (row["orders"], row["cents"]) for row in last.values()}
+    assert found == expected_revenue()

@@ -16,7 +16,8 @@ __all__ = ["postgres"]
 DATABASE = "jdbc:postgresql://localhost/postgres?user=postgres"
 
 
-def test_the_warehouse_is_filled_from_kafka(kafka: LocalBroker, postgres: LocalPostgres, tmp_path: Path) -> None:
+def test_the_warehouse_is_filled_from_kafka(own_kafka: LocalBroker, postgres: LocalPostgres, tmp_path: Path) -> None:
+    kafka = own_kafka.start()
     start, generate, job, stop = commands(readme_of("warehouse"), "kafka")
     assert (start, stop) == ("penstock kafka start --topic orders:2 --topic products:2", "penstock kafka stop")
     assert DATABASE in job

@@ -40,7 +40,7 @@ def json_lines(folder: Path) -> list[Any]:
 
 def test_every_example_is_short_and_says_what_it_mirrors() -> None:
     others = {"conftest.py", "draw.py"}
-    small = [path for path in EXAMPLES.glob("*.py") if path.name not in others and not path.name.startswith("trades")]
+    small = [path for path in EXAMPLES.glob("*.py") if path.name not in others]
     assert "keyed_state.py" in {path.name for path in small}
     for path in small:
         text = path.read_text()

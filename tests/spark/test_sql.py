@@ -37,10 +37,10 @@ def test_the_demo_in_sql_gives_what_plain_python_gives(
     new_environment: NewEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))
-    trades, twin = importlib.import_module("trades"), importlib.import_module("trades_sql")
+    trades, twin = importlib.import_module("trades.demo"), importlib.import_module("trades.job_sql")
     environment = new_environment(2, **{"pipeline.watermark-every-records": 200})
     twin.build(environment, tmp_path / "notional", 6_000).execute_sql(twin.QUERY).wait()
-    on_time = [each for each in map(trades.make_trade, range(6_000)) if trades.delay_of(each) <= trades.BOUND_MS]
+    on_time = [each for each in map(trades.next_trade, range(6_000)) if trades.delay_of(each) <= trades.BOUND_MS]
     assert sorted(trades.written_minutes(tmp_path)) == sorted(trades.expected_minutes(on_time))
 
 

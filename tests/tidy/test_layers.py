@@ -52,7 +52,8 @@ LAYERS: dict[str, set[str]] = {
     "datastream": CORE | {"scratch"},
     "cep": CORE | {"datastream"},
     "table": CORE | {"cep", "datastream", "scratch"},
-    "kstreams": CORE | {"datastream"},
+    # Stores of an application are read from the replica of its checkpoints.
+    "kstreams": CORE | {"datastream", "queryable"},
     # Reads and writes savepoints without a job; the tasks are the engine's.
     "state_processor": CORE | VERSIONS | {"datastream", "scratch"},
     # Drives the engine that needs no Spark, and plugs crashes into it.

@@ -19,6 +19,8 @@ ALLOWED: dict[str, str] = {
     "penstock.runtime.rows": FROM_OUR_OWN_TASKS,
     "penstock.runtime.operators.checkpointed": "a copy of the function that is made in the same process",
     "penstock.engine.in_process.batches": "the plan, in the same process",
+    "penstock.engine.spark.continuous.links": "the driver or a task of the same attempt, which has proven its secret",
+    "penstock.engine.spark.continuous.tasks": FROM_OUR_OWN_TASKS,
     "penstock.engine.spark.native_source": FROM_OUR_OWN_TASKS,
     "penstock.engine.spark.shipping": FROM_OUR_OWN_TASKS,
     "penstock.engine.spark.state_frames": FROM_OUR_OWN_TASKS,

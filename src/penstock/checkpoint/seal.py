@@ -128,7 +128,7 @@ def decode_seal(data: bytes, path: str) -> Seal:
         raise CheckpointError(other_format(path, data[6:8].decode("ascii", "replace"), SEAL_VERSION.decode()))
     content = data[12:]
     if len(data) < 20 or data[:6] != _MAGIC or zlib.crc32(content) != int.from_bytes(data[8:12], "big"):
-        raise CheckpointError(f"{path} is damaged or cut short: its checksum does not match")
+        raise CheckpointError(f"{path} is damaged or truncated: its checksum does not match")
     size = int.from_bytes(content[:8], "big")
     plain = unpack(pa.decompress(content[8:], size, codec="zstd", asbytes=True))
     entries = {(uid, subtask): _entry_from_plain(*rest) for uid, subtask, *rest in plain["entries"]}

@@ -85,7 +85,7 @@ def query_server(
     """Answer queries of state over HTTP, from copies of checkpoint directories; jobs are not disturbed."""
     serving, replicas, tokens = _server_parts()
     found = replicas.Replicas(places, store=store, allows_pickles=allow_pickle, poll_seconds=poll_ms / 1000)
-    listening = serving.Listening(host, port, tokens.own_token(), certificate, key)
+    listening = serving.Listening(host, port, tuple(tokens.own_tokens()), certificate, key)
     server = serving.query_server(found, listening)
     scheme = "https" if certificate else "http"
     note(f"queries are answered at {scheme}://{host}:{port}/queryable, with the token of this user")

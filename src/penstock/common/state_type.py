@@ -1,4 +1,4 @@
-"""What a state descriptor takes as a type, and the declared type it stands for."""
+"""The types that a state descriptor accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keyed stream: what can be done once elements are dealt out by key; the graph is all it changes."""
+"""`KeyedStream`: a stream partitioned by key."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
         return self._then("KEYED PROCESS", operators.KeyedProcessOperator(func), declared)
 
     def reduce(self, func: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co]) -> DataStream[T_co]:
-        """Combine each element with what the function returned last for its key, and emit the result."""
+        """Combine each element with the last result of its key, and emit the new result."""
         check_function("reduce", func, ReduceFunction)
         return self._then("Reduce", operators.ReduceOperator(func), self.output_type)
 
@@ -137,7 +137,7 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
         state_type: Any = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Make any number of elements of each by `func(element, state of its key) -> (iterable, new state)`.
+        """Turn each element into any number by `func(element, state of its key) -> (iterable, new state)`.
 
         `func` may be a generator: it yields the results and returns the new state.
         """
@@ -147,7 +147,7 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
     def filter_with_state(
         self, func: Callable[[T_co, Any], tuple[bool, Any]], state_type: Any = None
     ) -> DataStream[T_co]:
-        """Keep the elements for which `func(element, state of its key) -> (keep it, new state)` says so."""
+        """Keep elements by `func(element, state of its key) -> (keep it, new state)`."""
         return self._with_state(FilterWithState, func, state_type, self.output_type)
 
     def _with_state(self, kind: Any, func: Any, state_type: Any, output_type: TypeInformation | None) -> DataStream:
@@ -169,17 +169,17 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
         return WindowedStream(self, count_assigner("count_window", size, slide))
 
     def salted(self, salts: int) -> SaltedStream[K_co, T_co]:
-        """Spread the elements of each key over so many salts, against keys that have most of the elements.
+        """Spread the elements of each key over `salts` salts, for skewed keys.
 
-        Windows are then aggregated in two steps, by key and salt and then by key; the results are the same. Goes on
-        with `window(...)` and `reduce` or `aggregate`, whose function must be commutative.
+        Windows are then aggregated in two steps, by key and salt and then by key; the results are the same. Call
+        `window(...)` next, then `reduce` or `aggregate` with a commutative function.
         """
         from penstock.datastream.salted import SaltedStream
 
         return SaltedStream(self, salts)
 
     def interval_join(self, other_stream: KeyedStream[Any, A]) -> IntervalJoin[T_co, A]:
-        """Join with elements of another keyed stream whose time is near; goes on with `between(...)`."""
+        """Join with another keyed stream by time; call `between(...)` next."""
         from penstock.datastream.interval_join import IntervalJoin
 
         return IntervalJoin(self, other_stream)
@@ -187,7 +187,7 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
     def aggregate_fields(self, *aggregates: FieldAggregate) -> DataStream[Row]:
         """Count, sum or compare fields of all elements so far, as in `aggregate_fields(count(), sum_of("price"))`.
 
-        Gives a Row for each element: its key and the aggregates.
+        Emits a Row for each element, with its key and the aggregates.
         """
         function = check_aggregates(aggregates, self.output_type)
         key = KeyColumns.of(self.key_selector, self.output_type, self.edges[0].partitioning.key_type)
@@ -238,7 +238,7 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
 
     def _dealt(self, made_by: str, partitioning: Partitioning) -> NoReturn:
         raise GraphError(
-            f"{made_by}: the elements of a keyed stream go to the subtask of their key, and no other way: call "
+            f"{made_by}: the elements of a keyed stream always go to the subtask of their key: call "
             f"{made_by}() before key_by(), or after the next operator."
         )
 

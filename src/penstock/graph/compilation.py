@@ -97,7 +97,7 @@ def _operator_uids(nodes: list[Node]) -> dict[int, str]:
         if uid in owner:
             raise GraphError(
                 f"uid {uid!r} is used by operator {owner[uid].name!r} and again by operator {node.name!r}: "
-                "uids must be unique in a job, because state is found by them"
+                "uids must be unique in a job, because they identify state"
             )
         uids[node.id] = uid
         owner[uid] = node
@@ -126,12 +126,13 @@ def _max_parallelism(node: Node, parallelism: int, settings: JobSettings, bound:
     chosen = node.max_parallelism or settings.max_parallelism
     if chosen is not None and bound is not None and chosen != bound:
         raise GraphError(
-            f"operator {node.name!r} has max parallelism {chosen}, but the state it goes on from was made with {bound} "
+            f"operator {node.name!r} has max parallelism {chosen}, but the state it resumes from was written with "
+            f"{bound} "
             f"and cannot change: set it to {bound}, or do not set it"
         )
     limit = chosen or bound or default_max_parallelism(parallelism)
     if parallelism > limit:
-        reason = ", that of the state it goes on from" if chosen is None and bound is not None else ""
+        reason = ", taken from the state it resumes from" if chosen is None and bound is not None else ""
         raise GraphError(f"operator {node.name!r} has parallelism {parallelism} but max parallelism {limit}{reason}")
     return limit
 

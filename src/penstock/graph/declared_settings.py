@@ -33,6 +33,9 @@ UNALIGNED = "execution.checkpointing.unaligned.enabled"
 FORCE_UNALIGNED = "execution.checkpointing.unaligned.forced"
 ALIGNMENT_TIMEOUT = "execution.checkpointing.aligned-checkpoint-timeout"
 RUNTIME_MODE = "execution.runtime-mode"
+EXECUTION_MODE = "penstock.execution.mode"
+LINGER = "penstock.continuous.linger"
+WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
 BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
 CHANGELOG = "state.changelog.enabled"
 RESTART_STRATEGY = "restart-strategy.type"
@@ -52,6 +55,9 @@ MAX_RECORDS_PER_BATCH = "penstock.batch.max-records"
 MAX_BYTES_PER_BATCH = "penstock.batch.max-bytes"
 TARGET_BATCH_TIME = "penstock.batch.target-time"
 MAX_PLAN_BYTES = "penstock.plan.max-bytes"
+PROMETHEUS_PORT = "penstock.metrics.prometheus.port"
+LOG_FORMAT = "penstock.log.format"
+TRACES = "penstock.traces.enabled"
 WATERMARK_EVERY_RECORDS = "pipeline.watermark-every-records"
 STATE_BACKEND = "state.backend.type"
 STATE_DIRECTORY = "state.backend.rocksdb.localdir"
@@ -162,6 +168,27 @@ _TABLE = (
         "Whether results are emitted while input arrives, or once it has ended.",
         "STREAMING",
         field="runtime_mode",
+    ),
+    Setting(
+        EXECUTION_MODE,
+        kinds.one_of("micro-batch", "continuous", "auto"),
+        "How records flow: in batches, or all the time through tasks that stay. auto: continuous where it is possible.",
+        "micro-batch",
+        field="execution_mode",
+    ),
+    Setting(
+        LINGER,
+        kinds.DURATION,
+        "Continuous mode: how long records wait for others before they are sent on together.",
+        10,
+        field="linger_ms",
+    ),
+    Setting(
+        WATERMARK_INTERVAL,
+        kinds.DURATION,
+        "Continuous mode: how often watermarks are emitted; 0 for never. In micro-batches they follow the records.",
+        200,
+        field="watermark_interval_ms",
     ),
     Setting(
         CHECKPOINT_DIRECTORY,
@@ -294,6 +321,29 @@ _TABLE = (
         "Maximum size of the data that the functions of a job reference; it is sent to every worker.",
         64 * 1024 * 1024,
         field="max_plan_bytes",
+    ),
+    Setting(
+        PROMETHEUS_PORT,
+        kinds.PORTS,
+        "Port on this machine where Prometheus reads the job's metrics, at `/metrics`; of a range such as 9249-9260, "
+        "the first that is free. Without it there is no such page.",
+        absent="none",
+        field="prometheus_ports",
+    ),
+    Setting(
+        LOG_FORMAT,
+        kinds.LOG_FORMAT,
+        "What Penstock logs: `text` goes where the program's logging sends it, `json` goes to standard error as one "
+        "JSON object a line.",
+        "text",
+        field="log_format",
+    ),
+    Setting(
+        TRACES,
+        kinds.BOOLEAN,
+        "Send a trace of every version to OpenTelemetry; see [Metrics](metrics.md#traces).",
+        False,
+        field="is_traced",
     ),
     Setting(
         TWO_PHASE,

@@ -58,6 +58,11 @@ class SourceList:
     max_records_per_batch: int
     partitioned: dict[str, PartitionedVertex] = field(default_factory=dict)
 
+    def vertices_of(self, number: int) -> list[int]:
+        """The vertices of Penstock's own sources that have a subtask of this number."""
+        found = [known.vertex for known in self.splits.values() if number < known.split_count]
+        return found + [known.vertex for known in self.partitioned.values() if number < known.parallelism]
+
     def first_offset(self) -> Offset:
         """Nothing read, nothing begun."""
         positions = {uid: [0] * split.split_count for uid, split in self.splits.items()}
@@ -103,13 +108,14 @@ class SourceList:
 
     def _share(self, limit: int, start: Offset) -> int:
         """What a split may give to a batch that takes `limit` records in all."""
-        return max(1, limit // self._givers(start))
+        return max(1, limit // self.givers(start))
 
     def _share_of_partitions(self, uid: str, limit: int, start: Offset) -> int:
         """What the partitions of a source may give together to such a batch."""
-        return max(1, limit * len(start.partitions.get(uid, ())) // self._givers(start))
+        return max(1, limit * len(start.partitions.get(uid, ())) // self.givers(start))
 
-    def _givers(self, start: Offset) -> int:
+    def givers(self, start: Offset) -> int:
+        """How many splits and partitions there are to read from."""
         splits = sum(vertex.split_count for vertex in self.splits.values())
         return max(1, splits + sum(len(each) for each in start.partitions.values()))
 

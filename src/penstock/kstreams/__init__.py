@@ -21,6 +21,7 @@ from penstock.kstreams.options import (
     StreamJoined,
     TableJoined,
 )
+from penstock.kstreams.queries import QueryableStoreType, QueryableStoreTypes, StoreQueryParameters
 from penstock.kstreams.stream import KStream
 from penstock.kstreams.streams_builder import StreamsBuilder
 from penstock.kstreams.streams_config import StreamsConfig
@@ -90,6 +91,8 @@ __all__ = [
     "ProcessorContext",
     "Produced",
     "PunctuationType",
+    "QueryableStoreType",
+    "QueryableStoreTypes",
     "ReadOnlyKeyValueStore",
     "ReadOnlySessionStore",
     "ReadOnlyWindowStore",
@@ -103,6 +106,7 @@ __all__ = [
     "SessionWindows",
     "SlidingWindows",
     "StoreBuilder",
+    "StoreQueryParameters",
     "StoreSupplier",
     "Stores",
     "StreamJoined",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from penstock.errors import StreamsError
 from penstock.kstreams.cogrouped_stream import CogroupedKStream
@@ -74,6 +74,10 @@ class KGroupedStream(GroupedRecords):
             value_serde=options.value_serde,
         )
 
+    @overload
+    def windowed_by(self, windows: TimeWindows | UnlimitedWindows | SlidingWindows) -> TimeWindowedKStream: ...
+    @overload
+    def windowed_by(self, windows: SessionWindows) -> SessionWindowedKStream: ...
     def windowed_by(self, windows: AnyWindows) -> TimeWindowedKStream | SessionWindowedKStream:
         """Aggregate in windows: `TimeWindows`, `SlidingWindows`, `SessionWindows` or `UnlimitedWindows`."""
         if isinstance(windows, SessionWindows):

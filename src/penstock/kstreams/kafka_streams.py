@@ -20,9 +20,11 @@ from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSink, KafkaSource
 from penstock.errors import ConfigurationError, StreamsError
 from penstock.kstreams.kafka_topics import topic_partitions
+from penstock.kstreams.queries import StorePlace, StoreQueryParameters, queried_store
 from penstock.kstreams.streams_config import StreamsConfig, checked_config
 from penstock.kstreams.topology import Topology
 from penstock.kstreams.translation import Application, DepartureSchema, Reading, Translation
+from penstock.queryable import Replica
 from penstock.vocabulary.kstreams.topology_nodes import ProcessorNode
 
 _OURS = ("penstock.", "execution.", "pipeline.", "parallelism.", "state.backend", "restart-strategy", "spark.")
@@ -69,7 +71,8 @@ class KafkaStreams:
         self._on_failure: Callable[[BaseException], Any] | None = None
         self._client: JobClient | None = None
         self._watcher: threading.Thread | None = None
-        self._environment: StreamExecutionEnvironment | None = None
+        self._places: dict[str, StorePlace] | None = None
+        self._replica: Replica | None = None
 
     # ---- life ----
 
@@ -80,7 +83,7 @@ class KafkaStreams:
                 raise StreamsError(f"The application is {self._state.name}; make a new KafkaStreams to start it again.")
             self._become(self.State.REBALANCING)
         try:
-            self._environment = environment = self._new_environment()
+            environment = self._new_environment()
             self._build(environment)
             self._client = environment.execute_async(self._application_id)
         except BaseException:
@@ -102,6 +105,10 @@ class KafkaStreams:
         if client.get_job_status().result() in (JobStatus.RUNNING, JobStatus.CREATED, JobStatus.RESTARTING):
             client.cancel()
         watcher.join(timeout)
+        with self._lock:
+            replica, self._replica = self._replica, None
+        if replica is not None:
+            replica.close()
         return not watcher.is_alive()
 
     def __enter__(self) -> Self:
@@ -148,6 +155,18 @@ class KafkaStreams:
             self._client.get_job_execution_result().result()
         return self._state
 
+    def store(self, parameters: StoreQueryParameters) -> Any:
+        """A store to read, as of the newest sealed version: what a batch changes is seen when the batch is final.
+
+        A store that was asked for once follows the application, also through restarts.
+        """
+        if self._places is None:
+            raise StreamsError("Stores can be asked for once the application was started.")
+        with self._lock:
+            if self._replica is None:
+                self._replica = Replica(self.checkpoint_directory(), allows_pickles=True)
+        return queried_store(self._replica, self._places, parameters)
+
     def metrics(self) -> Any:
         """The metrics of the running job."""
         assert self._client is not None, "metrics() needs a started application"
@@ -158,16 +177,10 @@ class KafkaStreams:
     def _new_environment(self) -> StreamExecutionEnvironment:
         configuration = Configuration()
         for key, value in self._configs.items():
-            if key.startswith(_OURS) and key != StreamsConfig.ENGINE_CONFIG:
+            if key.startswith(_OURS):
                 configuration.set_string(key, str(value))
         configuration.set_string("execution.checkpointing.dir", self.checkpoint_directory())
-        engine = self._configs.get(StreamsConfig.ENGINE_CONFIG, "spark")
-        if engine not in ("spark", "in_process"):
-            raise ConfigurationError(f"{StreamsConfig.ENGINE_CONFIG} is 'spark' or 'in_process', not {engine!r}.")
-        if engine == "spark":
-            environment = StreamExecutionEnvironment.get_execution_environment(configuration)
-        else:
-            environment = StreamExecutionEnvironment.in_process(configuration=configuration)
+        environment = StreamExecutionEnvironment.get_execution_environment(configuration)
         threads = self._configs.get(StreamsConfig.NUM_STREAM_THREADS_CONFIG)
         return environment if threads is None else environment.set_parallelism(int(threads))
 
@@ -181,6 +194,7 @@ class KafkaStreams:
             stream = environment.from_source(self._source(reading), WatermarkStrategy.no_watermarks(), name)
             streams.append((reading, stream.uid(name)))
         results = translation.build(streams)
+        self._places = translation.store_places()
         if results is not None:
             results.sink_to(self._sink()).name("KafkaStreams sink").uid("kstreams-sink")
 

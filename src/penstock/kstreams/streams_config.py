@@ -32,7 +32,7 @@ class StreamsConfig:
     EXACTLY_ONCE_V2 = "exactly_once_v2"
     AT_LEAST_ONCE = "at_least_once"
     ENGINE_CONFIG = "penstock.engine"
-    BOUNDED_CONFIG = "penstock.kstreams.bounded"
+    BOUNDED_CONFIG = "kstreams.bounded"
 
     @staticmethod
     def default_serdes(configs: Mapping[str, Any]) -> tuple[Serde | None, Serde | None]:

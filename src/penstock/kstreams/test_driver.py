@@ -150,7 +150,7 @@ class TopologyTestDriver:
         record = Record(key, value, timestamp, given.headers)
         arrival = _Arrival(source, record, RecordMetadata(topic, 0, offset))
         if source.name in self._topology.global_sources:
-            self._task.process(source.name, record, arrival.metadata)
+            self._task.update_global(source.name, record, arrival.metadata)
         else:
             self._arrivals.put(topic, arrival)
 

@@ -207,7 +207,9 @@ class Topology:
 
     def _part(self, number: int, names: list[str]) -> TopologyPart:
         nodes = [self.nodes[name] for name in self.nodes if name in set(names)]
-        return TopologyPart(number, nodes, self.stores, self.global_stores())
+        used = {store for node in nodes if isinstance(node, ProcessorNode) for store in node.stores}
+        stores = {name: builder for name, builder in self.stores.items() if name in used}
+        return TopologyPart(number, nodes, stores, self.global_stores(), frozenset(self.global_sources))
 
     def _add(self, node: Node) -> Topology:
         if node.name in self.nodes:

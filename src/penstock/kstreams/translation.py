@@ -15,9 +15,11 @@ from penstock.connectors.kafka.records import KafkaProducerRecord, KafkaRecordSe
 from penstock.datastream.stream import DataStream, add_operator
 from penstock.graph.nodes import Edge, Exchange, Partitioning
 from penstock.kstreams.partitioning import Partitions
+from penstock.kstreams.queries import StorePlace
 from penstock.kstreams.topology import Topology
 from penstock.runtime.operators.kstreams.operator import TopologyOperator, side_tag
 from penstock.runtime.operators.kstreams.routing import Departure, Route, task_keys
+from penstock.vocabulary.kstreams.records import Headers
 from penstock.vocabulary.kstreams.topology_nodes import SinkNode, SourceNode, TopologyPart
 
 MAX_PARALLELISM = 128
@@ -36,21 +38,19 @@ class ArrivalSchema(KafkaRecordDeserializationSchema[Any]):
         self._value_of = source.value_serde.deserialize
 
     def deserialize(self, record: KafkaRecord) -> Any:
-        """The arrivals of a record; plain tuples, which cost less than named ones."""
+        """The arrivals of a record."""
         timestamp = -1 if record.timestamp is None else record.timestamp
-        rest = (
-            self._name,
-            self._key_of(record.key),
-            self._value_of(record.value),
-            timestamp,
-            record.headers,
-            record.topic,
-            record.partition,
-            record.offset,
-        )
+        origin = (record.topic, record.partition, record.offset)
+        return self.arrivals(record.key, record.value, timestamp, record.headers, origin)
+
+    def arrivals(
+        self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers, origin: tuple[str, int, int]
+    ) -> list[tuple[Any, ...]]:
+        """What tasks get of a record; plain tuples, which cost less than named ones."""
+        rest = (self._name, self._key_of(key), self._value_of(value), timestamp, headers, *origin)
         if self._is_global:
             return [(task, *rest) for task in self._tasks]
-        return [(self._tasks[record.partition % len(self._tasks)], *rest)]
+        return [(self._tasks[origin[1] % len(self._tasks)], *rest)]
 
 
 class DepartureSchema(KafkaRecordSerializationSchema):
@@ -93,6 +93,17 @@ class Translation:
             for part in self._parts
         }
         self._inputs: dict[int, list[Edge]] = {part.number: [] for part in self._parts}
+
+    def store_places(self) -> dict[str, StorePlace]:
+        """Where each store is. A global table is in all tasks of its readers, so any of them will do."""
+        places: dict[str, StorePlace] = {}
+        for group in self._in_order():
+            for part in group:
+                for name, builder in part.stores.items():
+                    tasks = self._tasks[part.number]
+                    is_global = name in self._topology.global_stores()
+                    places[name] = StorePlace(_uid(group), tasks[:1] if is_global else tasks, builder)
+        return places
 
     def readings(self) -> list[Reading]:
         """What has to be read from Kafka. A global table is read once for each sub-topology."""
@@ -141,7 +152,7 @@ class Translation:
             self._application.configs,
         )
         edges = tuple(edge for number in numbers for edge in self._inputs[number])
-        settings: dict[str, Any] = {"uid": f"kstreams-{numbers[0]}", "max_parallelism": MAX_PARALLELISM}
+        settings: dict[str, Any] = {"uid": _uid(group), "max_parallelism": MAX_PARALLELISM}
         if len(group) > 1:
             settings["is_single"] = True
             settings["parallelism"] = 1
@@ -178,6 +189,10 @@ class Translation:
                 groups.append(group)
                 placed |= {other.number for other in group}
         return _sorted(groups, reach)
+
+
+def _uid(group: list[TopologyPart]) -> str:
+    return f"kstreams-{group[0].number}"
 
 
 def _reachable(start: int, after: dict[int, set[int]]) -> set[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import uvicorn
@@ -26,16 +27,16 @@ class Listening:
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
-    token: str | None = None
+    tokens: tuple[str, ...] = ()
     certificate: str | None = None
     key: str | None = None
 
     def check(self) -> None:
-        """Refuse to be reached from elsewhere without token and TLS."""
+        """Refuse to be asked without a token, and to be reached from elsewhere without TLS."""
+        if not self.tokens:
+            raise ConfigurationError("a query server needs a token")
         if is_loopback(self.host):
             return
-        if self.token is None:
-            raise ConfigurationError(f"{self.host} can be reached from elsewhere: a token is needed there")
         if self.certificate is None:
             raise ConfigurationError(
                 f"{self.host} can be reached from elsewhere: give --tls-certificate and --tls-key, or listen on "
@@ -53,11 +54,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def query_app(replicas: Replicas, token: str | None) -> TokenGuard:
+def query_app(replicas: Replicas, tokens: Sequence[str]) -> TokenGuard:
     """The application: the API below /queryable, and its description at /docs."""
     app = FastAPI(title="Penstock queryable state", version=penstock.__version__)
     app.include_router(queryable_router(replicas))
-    return TokenGuard(app, token)
+    return TokenGuard(app, tokens)
 
 
 def query_server(replicas: Replicas, listening: Listening) -> uvicorn.Server:
@@ -65,7 +66,7 @@ def query_server(replicas: Replicas, listening: Listening) -> uvicorn.Server:
     listening.check()
     sys.setswitchinterval(_SWITCH_SECONDS)
     config = uvicorn.Config(
-        query_app(replicas, listening.token),
+        query_app(replicas, listening.tokens),
         host=listening.host,
         port=listening.port,
         log_level="warning",

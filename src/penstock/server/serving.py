@@ -75,18 +75,20 @@ class Place:
                 f"the server cannot listen on {self.host}:{self.port}: {error.strerror}; choose another --port"
             ) from None
         listener.listen(128)
-        listener.set_inheritable(False)
         return listener
+
+    def url(self, listener: socket.socket) -> str:
+        """The URL of what listens here."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.has_tls else 'http'}://{name}:{listener.getsockname()[1]}"
 
 
 class HttpServer:
     """An application that listens; `url` is known as soon as this is made."""
 
-    def __init__(self, app: FastAPI, place: Place) -> None:
-        self._listener = place.listen()
-        scheme = "https" if place.has_tls else "http"
-        name = f"[{place.host}]" if ":" in place.host else place.host
-        self.url = f"{scheme}://{name}:{self._listener.getsockname()[1]}"
+    def __init__(self, app: FastAPI, place: Place, listener: socket.socket | None = None) -> None:
+        self._listener = listener or place.listen()
+        self.url = place.url(self._listener)
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,

@@ -70,7 +70,7 @@ def key_incompatibility(written: Schema, wanted: Schema) -> str | None:
         return None
     reason = incompatibility(written, wanted)
     if reason is None and "fields" in written:
-        reason = "it has other fields than before"
+        reason = "it has different fields than before"
     return None if reason is None else f"as for the key of the map, {reason}"
 
 

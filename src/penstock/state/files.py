@@ -171,9 +171,9 @@ def _reopen(filesystem: fs.FileSystem, path: str, source: Any) -> Any:
 def _check(stream: Any, size: int, path: str) -> None:
     header = stream.read(_HEADER.size)
     if header[: len(_MAGIC)] != _MAGIC[: len(header)] or not header:
-        raise _damaged(path, "it is no Penstock state file")
+        raise _damaged(path, "it is not a Penstock state file")
     if size < _HEADER.size + _TRAILER.size:
-        raise _damaged(path, "it is cut off")
+        raise _damaged(path, "it is truncated")
     version = _HEADER.unpack(header)[1]
     if version != _FORMAT:
         raise CheckpointError(f"State file {path} has format {version}, known is {_FORMAT}: use a matching Penstock.")
@@ -182,7 +182,7 @@ def _check(stream: Any, size: int, path: str) -> None:
     while left:
         data = stream.read(min(left, _CHUNK_BYTES))
         if not data:
-            raise _damaged(path, "it is cut off")
+            raise _damaged(path, "it is truncated")
         total = crc32(data, total)
         left -= len(data)
     _check_trailer(stream.read(_TRAILER.size), total, path)
@@ -190,7 +190,7 @@ def _check(stream: Any, size: int, path: str) -> None:
 
 def _check_trailer(data: bytes, total: int, path: str) -> None:
     if len(data) != _TRAILER.size or not data.startswith(_END):
-        raise _damaged(path, "it is cut off")
+        raise _damaged(path, "it is truncated")
     if _TRAILER.unpack(data)[1] != total:
         raise _damaged(path, "its checksum does not match")
 

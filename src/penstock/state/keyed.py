@@ -549,7 +549,7 @@ class KeyedStateBackend:
         new_id = state_id(name)
         for other, (_, held) in self._ids.items():
             if held == new_id:
-                raise StateError(f"State names {name!r} and {other!r} happen to have one id: rename one of them.")
+                raise StateError(f"State names {name!r} and {other!r} have the same id by chance: rename one of them.")
         kind = self._states[name].kind
         row = _META + self._operator + b"s" + name.encode("utf-8", "surrogatepass")
         self.store.put(row, bytes([STATE_KINDS.index(kind)]) + new_id)

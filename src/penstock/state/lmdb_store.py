@@ -187,7 +187,7 @@ class LmdbStore(LocalStore):
 
     def _full(self) -> StateError:
         limit = self._environment.info()["map_size"]
-        return StateError(f"Local state outgrew its limit of {limit} bytes: raise the map size of the state backend.")
+        return StateError(f"Local state exceeded its limit of {limit} bytes: raise the map size of the state backend.")
 
 
 def _check_length(environment: Any, path: str) -> None:

@@ -205,7 +205,8 @@ class Program:
         return self._group_step(step, op, given)
 
     def _stream_step(self, step: Step, op: str, given: KStream) -> Any:
-        name, other = step.get("fn", ""), self._made.get(step.get("other", ""))
+        name: str = step.get("fn", "")
+        other: Any = self._made.get(step.get("other", ""))
         grouped, stream_joined = Grouped.with_(TEXT, TEXT), StreamJoined.with_(TEXT, TEXT, TEXT)
         plain: dict[str, Callable[[], Any]] = {
             "filter": lambda: given.filter(lambda key, value: holds(name, value)),
@@ -213,11 +214,9 @@ class Program:
             "map_values": lambda: given.map_values(lambda value: mapped(name, value)),
             "map": lambda: given.map(lambda key, value: (key_of(name, value), value)),
             "flat_map_values": lambda: given.flat_map_values(lambda value: list(value or "")),
-            "flat_map": lambda: given.flat_map(
-                lambda key, value: [(each, shown(key) + each) for each in value or ""]
-            ),
+            "flat_map": lambda: given.flat_map(lambda key, value: [(each, shown(key) + each) for each in value or ""]),
             "select_key": lambda: given.select_key(lambda key, value: key_of(name, value)),
-            "merge": lambda: given.merge(other),  # type: ignore[arg-type]
+            "merge": lambda: given.merge(other),
             "repartition": lambda: given.repartition(Repartitioned.with_(TEXT, TEXT)),
             "peek": lambda: given.peek(lambda key, value: None),
             "group_by_key": lambda: given.group_by_key(grouped),
@@ -227,7 +226,7 @@ class Program:
             ),
             "join": lambda: given.join(other, joined, _join_windows(step), stream_joined),
             "left_join": lambda: given.left_join(other, joined, _join_windows(step), stream_joined),
-            "outer_join": lambda: given.outer_join(other, joined, _join_windows(step), stream_joined),  # type: ignore[arg-type]
+            "outer_join": lambda: given.outer_join(other, joined, _join_windows(step), stream_joined),
             "join_table": lambda: given.join(other, joined, Joined.with_(TEXT, TEXT, TEXT)),
             "left_join_table": lambda: given.left_join(other, joined, Joined.with_(TEXT, TEXT, TEXT)),
             "join_global": lambda: given.join(other, lambda key, value: key_of(name, value), joined),
@@ -251,7 +250,8 @@ class Program:
         return given.process(lambda: WindowProcessor(step), step["store"])
 
     def _table_step(self, step: Step, op: str, given: KTable) -> Any:
-        name, other = step.get("fn", ""), self._made.get(step.get("other", ""))
+        name: str = step.get("fn", "")
+        other: Any = self._made.get(step.get("other", ""))
         kept = Materialized.as_(step["store"]) if "store" in step else None
         plain: dict[str, Callable[[], Any]] = {
             "filter": lambda: given.filter(lambda key, value: holds(name, value), materialized=kept),
@@ -263,11 +263,11 @@ class Program:
             "group_by": lambda: given.group_by(
                 lambda key, value: (key_of(name, str(value)), str(value)), Grouped.with_(TEXT, TEXT)
             ),
-            "join": lambda: given.join(other, joined, materialized=kept),  # type: ignore[arg-type]
-            "left_join": lambda: given.left_join(other, joined, materialized=kept),  # type: ignore[arg-type]
-            "outer_join": lambda: given.outer_join(other, joined, materialized=kept),  # type: ignore[arg-type]
-            "fk_join": lambda: given.join(other, lambda value: key_of("digit_or_none", value), joined),  # type: ignore[arg-type]
-            "fk_left_join": lambda: given.left_join(other, lambda value: key_of("digit_or_none", value), joined),  # type: ignore[arg-type]
+            "join": lambda: given.join(other, joined, materialized=kept),
+            "left_join": lambda: given.left_join(other, joined, materialized=kept),
+            "outer_join": lambda: given.outer_join(other, joined, materialized=kept),
+            "fk_join": lambda: given.join(other, lambda value: key_of("digit_or_none", value), joined),
+            "fk_left_join": lambda: given.left_join(other, lambda value: key_of("digit_or_none", value), joined),
             "suppress": lambda: given.suppress(_suppressed(step)),
         }
         return plain[op]()

@@ -51,7 +51,7 @@ def test_state_of_keys(directory: Path) -> None:
 def test_through_a_server(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_TOKEN", TOKEN)
     replicas = Replicas([str(directory)])
-    with running(query_server(replicas, Listening(port=0, token=TOKEN))) as port:
+    with running(query_server(replicas, Listening(port=0, tokens=(TOKEN,)))) as port:
         url = f"http://127.0.0.1:{port}"
         direct = json.loads(said(str(directory), "keeps", "total", "k1", "--json")[0])
         served = json.loads(said(url, "keeps", "total", "k1", "--json")[0])

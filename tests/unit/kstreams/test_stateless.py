@@ -18,7 +18,7 @@ def results(make: Make, *pairs: tuple[object, object]) -> list[tuple[object, obj
     make(builder.stream("in")).to("out")
     with TopologyTestDriver(builder.build()) as driver:
         driver.create_input_topic("in").pipe_key_value_list(pairs)
-        return [tuple(pair) for pair in driver.create_output_topic("out").read_key_values_to_list()]  # type: ignore[misc]
+        return [tuple(pair) for pair in driver.create_output_topic("out").read_key_values_to_list()]
 
 
 @pytest.mark.parametrize(

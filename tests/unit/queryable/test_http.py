@@ -21,10 +21,10 @@ from penstock.queryable import QueryableStateClient, Replica, serving
 from penstock.queryable.replicas import Replicas
 from penstock.queryable.router import MOST_BODY_BYTES, queryable_router
 from penstock.queryable.serving import Listening, query_server
-from penstock.queryable.tokens import own_token, token_in
+from penstock.queryable.tokens import own_token, own_tokens, tokens_in
 from tests.unit.queryable.jobs import counting_job, expected_state, records_of, run_all
 
-TOKEN = "a-token-that-is-long-enough"
+TOKEN, OTHER_TOKEN = "a-token-that-is-long-enough", "another-that-is-long-enough"
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def port(folder: Path) -> Iterator[int]:
     replicas = Replicas([str(folder)])
-    with running(query_server(replicas, Listening(port=0, token=TOKEN))) as found:
+    with running(query_server(replicas, Listening(port=0, tokens=(TOKEN, OTHER_TOKEN)))) as found:
         yield found
     replicas.close()
 
@@ -124,6 +124,7 @@ def test_a_url_is_enough(port: int) -> None:
     path = "/queryable/state?job=keeping&name=counts&key=k1&key=k2"
     status, found = asked(port, "GET", path)
     assert status == 200 and [each["key"] for each in found["results"]] == ["k1", "k2"]
+    assert asked(port, "GET", path, token=OTHER_TOKEN)[0] == 200
     status, found = asked(port, "GET", "/openapi.json")
     assert status == 200 and "/queryable/state" in found["paths"]
 
@@ -207,9 +208,9 @@ def test_replicas_that_nobody_asks_are_closed(folder: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("listening", "words"),
     [
-        (Listening("0.0.0.0", 0, TOKEN), "--tls-certificate"),
-        (Listening("192.0.2.1", 0, None, "cert", "key"), "a token is needed"),
-        (Listening("example.org", 0, TOKEN), "--tls-certificate"),
+        (Listening("0.0.0.0", 0, (TOKEN,)), "--tls-certificate"),
+        (Listening("192.0.2.1", 0, (), "cert", "key"), "needs a token"),
+        (Listening("example.org", 0, (TOKEN,)), "--tls-certificate"),
     ],
 )
 def test_nothing_listens_elsewhere_without_token_and_tls(listening: Listening, words: str) -> None:
@@ -226,12 +227,12 @@ def test_the_token_of_a_user_is_made_once_and_private(tmp_path: Path, monkeypatc
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("PENSTOCK_TOKEN", raising=False)
     made = own_token()
-    assert own_token() == made and len(made) >= 32
-    file = tmp_path / "home" / "tokens"
+    assert own_token() == made == own_tokens()[-1] and len(made) >= 32
+    file = tmp_path / "home" / "server" / "tokens"
     assert file.stat().st_mode & 0o777 == 0o600
     os.chmod(file, 0o644)
     with pytest.raises(ConfigurationError, match="others can read"):
-        token_in(file)
+        tokens_in(file)
     monkeypatch.setenv("PENSTOCK_TOKEN", "given by somebody")
     with pytest.raises(ConfigurationError, match="no spaces"):
         own_token()

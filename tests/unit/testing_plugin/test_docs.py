@@ -29,7 +29,9 @@ def blocks(word: str, page: Path = PAGE) -> list[str]:
     return ["\n" * text.count("\n", 0, found.start(2)) + found[2] for found in FENCE.finditer(text) if found[1] == word]
 
 
-@pytest.mark.parametrize("page", [PAGE, WINDOWS, STREAMS, SAVEPOINTS, COLUMNS, JDBC, SOURCES_AND_SINKS], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [PAGE, WINDOWS, STREAMS, SAVEPOINTS, COLUMNS, JDBC, SOURCES_AND_SINKS], ids=lambda page: page.stem
+)
 def test_the_program_of_the_page_runs(page: Path) -> None:
     # A module that nothing can import, so that its functions travel by value, as a script's do.
     namespace = {"__name__": f"{page.stem}_page"}

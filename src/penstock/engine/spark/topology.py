@@ -63,7 +63,7 @@ def _frame_of(session: SparkSession, vertex: Vertex) -> DataFrame:
     frame = source.make_frame(session)
     if not isinstance(frame, DataFrame) or not frame.isStreaming:
         raise GraphError(
-            f"source {vertex.operators[0].name!r} gives no streaming DataFrame: read it with spark.readStream"
+            f"source {vertex.operators[0].name!r} returns no streaming DataFrame: read it with spark.readStream"
         )
     return frame
 

@@ -6,6 +6,7 @@ import json
 import struct
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from penstock.errors import StreamsError
@@ -56,8 +57,7 @@ class Serde:
 
 
 def _packed(form: str, name: str) -> Serde:
-    codec = struct.Struct(form)
-    return Serde(codec.pack, lambda data: codec.unpack(data or b"")[0], name)
+    return Serde(partial(struct.pack, form), lambda data: struct.unpack(form, data or b"")[0], name)
 
 
 def _utf8(value: Any) -> bytes:

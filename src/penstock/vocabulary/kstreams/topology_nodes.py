@@ -48,7 +48,8 @@ class ProcessorNode:
     stores: list[str] = field(default_factory=list)
 
 
-TopicNameExtractor = Callable[[Any, Any, RecordMetadata | None], str]
+TopicNameExtractor = Callable[[Any, Any, Any], str]
+"""From key, value and record metadata (None in punctuators) to the name of a topic."""
 
 
 @dataclass
@@ -79,3 +80,4 @@ class TopologyPart:
     nodes: list[Node]
     stores: dict[str, StoreBuilder]
     global_stores: frozenset[str] = frozenset()
+    global_sources: frozenset[str] = frozenset()

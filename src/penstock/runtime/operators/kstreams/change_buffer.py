@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from penstock.runtime.operators.kstreams.rows_by_time import RowsByTime
+from penstock.runtime.operators.kstreams.stored_values import stored_key
 from penstock.state.keyed import KeyedStateBackend
 from penstock.vocabulary.kstreams.records import Headers, RecordMetadata
 from penstock.vocabulary.kstreams.serdes import key_bytes
@@ -57,12 +58,20 @@ class ChangeBuffer:
 
     def prior(self, key: Any) -> tuple[bool, Any]:
         """Whether a key waits, and the value that everybody downstream still knows."""
-        found = self._map.get(key)
+        found = self._waiting(key)
         return (False, None) if found is None else (True, found[1].prior)
+
+    def _waiting(self, key: Any) -> tuple[int, Waiting] | None:
+        found = self._map.get(stored_key(key))
+        if found is None:
+            return None
+        waiting = Waiting(*found[1])
+        metadata = None if waiting.metadata is None else RecordMetadata(*waiting.metadata)
+        return found[0], waiting._replace(metadata=metadata)
 
     def put(self, time: int, key: Any, change: Waiting) -> None:
         """Let a change wait. A key that waits already keeps its place and its prior value."""
-        held = self._map.get(key)
+        held = self._waiting(key)
         size = self._size_of(key, change)
         prior = change.old if held is None else held[1].prior
         waiting = change._replace(prior=prior, size=size)
@@ -70,7 +79,8 @@ class ChangeBuffer:
             self._order.put(key, time, 0, True)
             self._memory["count"] = self.count + 1
             self._memory["first"] = min(self.first_time, time)
-        self._map.put(key, (time if held is None else held[0], waiting))
+        kept = (*waiting[:5], None if waiting.metadata is None else tuple(waiting.metadata), waiting.size)
+        self._map.put(stored_key(key), (time if held is None else held[0], kept))
         self._memory["size"] = self.size + size - (0 if held is None else held[1].size)
 
     def take_while(self, is_wanted: Callable[[], bool], emit: Callable[[Any, Waiting], None]) -> None:
@@ -81,9 +91,11 @@ class ChangeBuffer:
             self._memory["first"] = time
             if not is_wanted():
                 return
-            _, waiting = self._map.get(key)
+            found = self._waiting(key)
+            assert found is not None, "every key in the order waits"
+            waiting = found[1]
             emit(key, waiting)
-            self._map.remove(key)
+            self._map.remove(stored_key(key))
             self._order.remove(key, time, 0)
             self._memory["count"] = self.count - 1
             self._memory["size"] = self.size - waiting.size

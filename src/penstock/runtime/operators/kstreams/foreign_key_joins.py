@@ -91,7 +91,7 @@ class SubscriptionSend(DslProcessor):
         mark = None if value is None else mark_of(value, self._serde)
         metadata = self.context.record_metadata()
         partition = 0 if metadata is None else metadata.partition
-        self.emit(record.with_key(foreign_key).with_value(Subscription(mark, instruction, record.key, partition)))
+        self.emit(record.with_key(foreign_key).with_value(Subscription(mark, int(instruction), record.key, partition)))
 
 
 class SubscriptionReceive(DslProcessor):

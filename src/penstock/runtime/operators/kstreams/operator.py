@@ -15,7 +15,7 @@ from penstock.vocabulary.kstreams.records import Record, RecordMetadata
 from penstock.vocabulary.kstreams.topology_nodes import SinkNode, SourceNode, TopologyPart
 from penstock.vocabulary.state import MapStateDescriptor
 
-_MEMORIES = "kstreams/memories"
+MEMORIES = "kstreams/memories"
 DROPPED_RECORDS = "dropped_records"
 
 
@@ -57,13 +57,14 @@ class TopologyOperator(StreamOperator):
         """Declare the stores; tasks are made when their first record comes."""
         assert self.context.backend is not None
         self._backend: KeyedStateBackend = self.context.backend
-        self._memories = self._backend.get_map_state(MapStateDescriptor(_MEMORIES))
+        self._memories = self._backend.get_map_state(MapStateDescriptor(MEMORIES))
         for part in self._parts.values():
             for name in _used_stores(part):
                 make_store(self._backend, part.stores[name], {})
         self._sources = {
             node.name: node for part in self._parts.values() for node in part.nodes if isinstance(node, SourceNode)
         }
+        self._global_sources = frozenset().union(*(part.global_sources for part in self._parts.values()))
         self._tasks: dict[int, Task] = {}
         self._touched: set[int] = set()
         self._waiting: dict[int, EarliestFirst[Arrival]] = {}
@@ -90,7 +91,7 @@ class TopologyOperator(StreamOperator):
         self._turn = int(saved.get("turn", 0))
         self._has_clock = bool(saved.get("clock", False))
         if self._has_clock:
-            for task in list(self._backend.keys(_MEMORIES)):
+            for task in list(self._backend.keys(MEMORIES)):
                 self._task(task)
 
     def snapshot(self) -> Any:
@@ -145,7 +146,9 @@ class TopologyOperator(StreamOperator):
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Process records, or let them wait for those of other topics."""
         for arrival in values:
-            if self._has_many[self._places[arrival[0]][0]]:
+            if arrival[1] in self._global_sources:
+                self._process(arrival)  # ahead of all that waits, as Kafka Streams reads global tables first
+            elif self._has_many[self._places[arrival[0]][0]]:
                 waiting = self._waiting.get(arrival[0])
                 if waiting is None:
                     waiting = self._waiting[arrival[0]] = EarliestFirst(_time_of)
@@ -193,8 +196,11 @@ class TopologyOperator(StreamOperator):
             if timestamp < 0:
                 self._dropped.inc()
                 return
-            record = Record(record_key, value, timestamp, headers)
-            task.process(source_name, record, RecordMetadata(topic, partition, offset))
+            record, metadata = Record(record_key, value, timestamp, headers), RecordMetadata(topic, partition, offset)
+            if source_name in self._global_sources:
+                task.update_global(source_name, record, metadata)
+            else:
+                task.process(source_name, record, metadata)
         except Exception as error:
             raise self.failure(error, "processing a record", (record_key, value)) from None
 

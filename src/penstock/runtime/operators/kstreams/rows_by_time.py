@@ -10,6 +10,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.keys.codec import encode_key
+from penstock.runtime.operators.kstreams.stored_values import (
+    given_key,
+    given_pair,
+    owned,
+    stored_key,
+    stored_value,
+)
 from penstock.state.keyed import VOID_NAMESPACE, KeyedStateBackend
 from penstock.vocabulary.state import MapStateDescriptor
 
@@ -27,8 +34,17 @@ def span_width(retention_ms: int) -> int:
 class RowsByTime:
     """The rows of one store; which task's they are is the backend's current key."""
 
-    def __init__(self, backend: KeyedStateBackend, name: str, width_ms: int, code_of: Callable[[Any], bytes]) -> None:
+    def __init__(
+        self,
+        backend: KeyedStateBackend,
+        name: str,
+        width_ms: int,
+        code_of: Callable[[Any], bytes],
+        *,
+        is_timestamped: bool = False,
+    ) -> None:
         """Make the rows of a store; `code_of` gives the bytes that order keys of the same time."""
+        self._given = given_pair if is_timestamped else owned
         self._backend = backend
         self._width = width_ms
         self._code_of = code_of
@@ -39,13 +55,14 @@ class RowsByTime:
     def put(self, key: Any, time: int, sub: Any, value: Any) -> None:
         """Set a row."""
         span = time // self._width
-        code = encode_key(key)
+        code = encode_key(stored_key(key))
         backend = self._backend
         backend.set_namespace(code + span.to_bytes(8, "big", signed=True))
-        self._rows.put((time, sub), value)
+        self._rows.hold((time, sub), stored_value(value))
         backend.set_namespace(b"s" + span.to_bytes(8, "big", signed=True))
-        if not self._keys.contains(key):
-            self._keys.put(key, True)
+        name = stored_key(key)
+        if not self._keys.contains(name):
+            self._keys.put(name, True)
             backend.set_namespace(VOID_NAMESPACE)
             self._spans.put(span, True)
         backend.set_namespace(VOID_NAMESPACE)
@@ -53,21 +70,21 @@ class RowsByTime:
     def get(self, key: Any, time: int, sub: Any) -> Any:
         """The value of a row, or None."""
         backend = self._backend
-        backend.set_namespace(encode_key(key) + (time // self._width).to_bytes(8, "big", signed=True))
-        found = self._rows.get((time, sub))
+        backend.set_namespace(encode_key(stored_key(key)) + (time // self._width).to_bytes(8, "big", signed=True))
+        found = self._rows.held((time, sub))
         backend.set_namespace(VOID_NAMESPACE)
-        return found
+        return self._given(found)
 
     def remove(self, key: Any, time: int, sub: Any) -> None:
         """Remove a row; an absent one is fine."""
         backend = self._backend
-        backend.set_namespace(encode_key(key) + (time // self._width).to_bytes(8, "big", signed=True))
+        backend.set_namespace(encode_key(stored_key(key)) + (time // self._width).to_bytes(8, "big", signed=True))
         self._rows.remove((time, sub))
         backend.set_namespace(VOID_NAMESPACE)
 
     def rows(self, key: Any, time_from: int, time_to: int) -> list[Row]:
         """The rows of a key between two times, both included, ordered by time and sub-number."""
-        code = encode_key(key)
+        code = encode_key(stored_key(key))
         found: list[Row] = []
         for span in self._spans_between(time_from, time_to):
             found += self._rows_of(code, span, time_from, time_to)
@@ -79,7 +96,7 @@ class RowsByTime:
             rows = [
                 (row[0], row[1], self._code_of(key), key, row[2])
                 for key in self._keys_of(span)
-                for row in self._rows_of(encode_key(key), span, time_from, time_to)
+                for row in self._rows_of(encode_key(stored_key(key)), span, time_from, time_to)
             ]
             rows.sort(key=lambda row: row[:3])
             for time, sub, _, key, value in rows:
@@ -90,7 +107,7 @@ class RowsByTime:
         backend = self._backend
         for span in [span for span in self._spans.keys() if (span + 1) * self._width <= time]:  # noqa: SIM118
             for key in self._keys_of(span):
-                backend.set_namespace(encode_key(key) + span.to_bytes(8, "big", signed=True))
+                backend.set_namespace(encode_key(stored_key(key)) + span.to_bytes(8, "big", signed=True))
                 self._rows.clear()
             backend.set_namespace(b"s" + span.to_bytes(8, "big", signed=True))
             self._keys.clear()
@@ -105,13 +122,17 @@ class RowsByTime:
 
     def _keys_of(self, span: int) -> list[Any]:
         self._backend.set_namespace(b"s" + span.to_bytes(8, "big", signed=True))
-        found = [key for key, _ in self._keys.held_items()]
+        found = [given_key(key) for key, _ in self._keys.held_items()]
         self._backend.set_namespace(VOID_NAMESPACE)
         return found
 
     def _rows_of(self, code: bytes, span: int, time_from: int, time_to: int) -> list[Row]:
         self._backend.set_namespace(code + span.to_bytes(8, "big", signed=True))
-        found = [(time, sub, value) for (time, sub), value in self._rows.items() if time_from <= time <= time_to]
+        found = [
+            (time, sub, self._given(value))
+            for (time, sub), value in self._rows.held_items()
+            if time_from <= time <= time_to
+        ]
         self._backend.set_namespace(VOID_NAMESPACE)
         found.sort(key=lambda row: row[:2])
         return found

@@ -6,9 +6,17 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from penstock.common.own_copies import ATOMS
 from penstock.keys.codec import encode_key
 from penstock.runtime.operators.kstreams.change_buffer import ChangeBuffer
 from penstock.runtime.operators.kstreams.rows_by_time import RowsByTime, span_width
+from penstock.runtime.operators.kstreams.stored_values import (
+    given_key,
+    given_pair,
+    owned,
+    stored_key,
+    stored_value,
+)
 from penstock.state.keyed import VOID_NAMESPACE, KeyedStateBackend
 from penstock.vocabulary.kstreams.records import NO_TIMESTAMP, KeyValue, ValueAndTimestamp, Window, Windowed
 from penstock.vocabulary.kstreams.serdes import Serde, key_bytes
@@ -22,23 +30,22 @@ _SEGMENT_MIN_MS = 60_000
 class KeyedKeyValueStore(KeyValueStore):
     """A key-value store; that of a table holds `ValueAndTimestamp`."""
 
-    def __init__(self, backend: KeyedStateBackend, name: str, key_serde: Serde | None) -> None:
+    def __init__(self, backend: KeyedStateBackend, name: str, key_serde: Serde | None, *, is_timestamped: bool) -> None:
         self.name = name
         self._serde = key_serde
         self._map = backend.get_map_state(MapStateDescriptor(name))
-        # The two hottest calls go to the state itself.
-        self.get = self._map.get  # type: ignore[method-assign]
+        self._given = given_pair if is_timestamped else owned
 
     def get(self, key: Any) -> Any:
         """The value of a key, or None."""
-        return self._map.get(key)
+        return self._given(self._map.held(key if key.__class__ in ATOMS else stored_key(key)))
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a key; None removes it."""
         if value is None:
-            self._map.remove(key)
+            self._map.remove(stored_key(key))
         else:
-            self._map.put(key, value)
+            self._map.hold(key if key.__class__ in ATOMS else stored_key(key), stored_value(value))
 
     def range(self, from_key: Any, to_key: Any) -> Iterator[KeyValue]:
         """Entries between two keys, both included."""
@@ -51,7 +58,7 @@ class KeyedKeyValueStore(KeyValueStore):
 
     def all(self) -> Iterator[KeyValue]:
         """All entries, in the order of their keys' bytes."""
-        entries = [KeyValue(key, value) for key, value in self._map.items()]
+        entries = [KeyValue(given_key(key), self._given(value)) for key, value in self._map.held_items()]
         entries.sort(key=lambda entry: key_bytes(entry.key, self._serde))
         return iter(entries)
 
@@ -147,7 +154,8 @@ class _TimedStore:
         self.name = supplier.name
         self._memory = memory
         width = span_width(min(supplier.retention_ms, FOREVER // 4))
-        self._rows = RowsByTime(backend, supplier.name, width, partial(key_bytes, serde=builder.key_serde))
+        order = partial(key_bytes, serde=builder.key_serde)
+        self._rows = RowsByTime(backend, supplier.name, width, order, is_timestamped=supplier.is_timestamped)
         self._kept = Retention(supplier.retention_ms, memory)
         self.forgets_on_put = True
 
@@ -275,7 +283,8 @@ def make_store(backend: KeyedStateBackend, builder: StoreBuilder, memory: dict[s
         return UnjoinedRecords(backend, builder)
     if kind == "subscriptions":
         return SubscriptionStore(backend, builder.name, builder.key_serde)
-    return KeyedKeyValueStore(backend, builder.name, builder.key_serde)
+    is_timestamped = builder.supplier.is_timestamped
+    return KeyedKeyValueStore(backend, builder.name, builder.key_serde, is_timestamped=is_timestamped)
 
 
 def value_of(held: ValueAndTimestamp | None) -> Any:

@@ -280,6 +280,11 @@ class Task:
         if self._schedules:
             self._punctuate(PunctuationType.STREAM_TIME, self.stream_time)
 
+    def update_global(self, source_name: str, record: Record, metadata: RecordMetadata) -> None:
+        """Send a record into a global table: it has no part in the time of the task."""
+        self.metadata = metadata
+        self._sources[source_name](record)
+
     def punctuate_wall_clock(self, now_ms: int) -> bool:
         """Call punctuators whose clock time has come."""
         return bool(self._schedules) and self._punctuate(PunctuationType.WALL_CLOCK_TIME, now_ms)

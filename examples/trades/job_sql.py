@@ -1,10 +1,10 @@
 """The demo in SQL: an hour of out-of-order trades, summed by minute, into Parquet files.
 
-    trades as a DataStream, the same as in trades.py
+    trades as a DataStream, the same as in the demo
       -> a table with their event time and watermarks
       -> notional per symbol and minute: a window table function and GROUP BY             -> Parquet files
 
-Run it with `python examples/trades_sql.py OUTPUT`. The twin of trades.py; it has no alerts, and trades that come too
+Run it with `python examples/trades/job_sql.py OUTPUT`. The twin of job.py; it has no alerts, and trades that come too
 late are dropped. Mirrors the windowing examples of Flink's SQL documentation.
 """
 
@@ -13,7 +13,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from trades import BOUND_MS, make_trade
+sys.path.insert(0, str(Path(__file__).parents[1]))  # so that a script, and Spark's workers, find the folder `trades`
+
+from trades.generate import BOUND_MS, make_trade
 
 from penstock.common import Configuration, Duration, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
