@@ -1,4 +1,4 @@
-"""Makes two hours of orders and the customers who place them: out of order, some of them late, cancelled or of nobody.
+"""Makes two hours of orders and the customers who place them: out of order, some of them cancelled or of nobody.
 
 Writes files, and with `--kafka HOST:PORT` also the topics `orders` and `customers`.
 """
@@ -37,9 +37,9 @@ def arrivals(seed: int = SEED) -> list[tuple[int, dict[str, Any]]]:
         at = START_MS + chance.randrange(MINUTES * MINUTE_MS)
         customer = chance.randrange(CUSTOMERS) if chance.random() > 0.02 else 9_000 + chance.randrange(5)
         cents = chance.randrange(500, 9_000) if chance.random() > 0.03 else 0  # cancelled
-        is_late = at < START_MS + MINUTES * MINUTE_MS // 2 and chance.random() < 0.02
-        delay = 40 * MINUTE_MS if is_late else chance.randrange(9_000)
-        made.append((at + delay, {"order_id": number, "customer_id": customer, "cents": cents, "at_ms": at}))
+        made.append(
+            (at + chance.randrange(9_000), {"order_id": number, "customer_id": customer, "cents": cents, "at_ms": at})
+        )
     return sorted(made, key=lambda each: (each[0], each[1]["order_id"]))
 
 
