@@ -29,7 +29,8 @@ def test_a_program_runs_to_its_end_and_is_remembered(tmp_path: Path) -> None:
         log = one.get(f"/penstock/submissions/{submission['id']}/log")["text"]
         assert log.startswith("driver ")
         # Its checkpoints were the dispatcher's, and are of no use to anybody now.
-        assert not (tmp_path / "data" / "drivers" / submission["id"] / "checkpoints").exists()
+        place = tmp_path / "data" / "drivers" / submission["id"] / "checkpoints"
+        wait_until(lambda: not place.exists(), "the checkpoints are gone")
     with server(tmp_path) as other:  # the next one has it from the registry
         assert other.state(job) == "FINISHED"
         assert other.get(f"/jobs/{job}/checkpoints")["counts"]["completed"] > 0

@@ -92,7 +92,7 @@ class Dispatcher:
             # What has just ended is not in the history yet; what ended before another start of the job is not meant.
             starter = alive.get(left.job_id)
             if starter is None or starter.id == left.last["process"].get("submission"):
-                found.setdefault(left.job_id, left)
+                found.setdefault(left.job_id, SubmittedView(left, self.registry))
         for submission in submissions:
             if submission.state != ENDED:
                 waiting = SubmittedView(None, self.registry, submission)
