@@ -49,6 +49,13 @@ def run(
     detached: Annotated[
         bool, typer.Option("--detached", "-d", help="Go on in the background; prints the id of the job.")
     ] = False,
+    ui: Annotated[
+        bool, typer.Option("--ui", help="Serve pages that show the job while it runs; prints the link to them.")
+    ] = False,
+    ui_port: Annotated[
+        int | None,
+        typer.Option("--ui-port", metavar="PORT", min=0, max=65535, help="Port of these pages; else a free one."),
+    ] = None,
     log: Annotated[
         Path | None, typer.Option("--log", metavar="FILE", help="Where the output of a detached program goes.")
     ] = None,
@@ -61,7 +68,8 @@ def run(
         raise typer.BadParameter(f"there is no script {words[0]}", param_hint="PROGRAM")
     if log is not None and not detached:
         raise typer.BadParameter("is for --detached only", param_hint="--log")
-    configuration = configuration_of(settings or [], from_savepoint, parallelism, master, allow_non_restored_state)
+    given = [*(settings or []), *_ui_settings(ui, ui_port)]
+    configuration = configuration_of(given, from_savepoint, parallelism, master, allow_non_restored_state)
     program = Program(module or words.pop(0), is_module=module is not None, arguments=tuple(words))
     if settings:
         tell_of_unknown(configuration, ("table.",))
@@ -70,6 +78,14 @@ def run(
         raise typer.Exit(_run_detached(program, configuration, log))
     with giving(configuration):
         raise typer.Exit(program.run())
+
+
+def _ui_settings(ui: bool, port: int | None) -> list[str]:
+    """The settings behind the options; who gives a port wants the pages."""
+    from penstock.graph import declared_settings as keys
+
+    wanted = [f"{keys.UI}=true"] if ui or port is not None else []
+    return wanted if port is None else [*wanted, f"{keys.UI_PORT}={port}"]
 
 
 def _tell_of_misplaced(arguments: list[str]) -> None:

@@ -55,6 +55,14 @@ def max_parallelism(value: Any) -> int:
     return number
 
 
+def port(value: Any) -> int:
+    """Convert to the number of a port."""
+    number = whole_number(value)
+    if not 0 <= number <= 65_535:
+        raise ValueError("it must be from 0 to 65535")
+    return number
+
+
 def boolean(value: Any) -> bool:
     """Convert true/false in any case."""
     text = str(value).strip().lower()
@@ -200,6 +208,7 @@ BOOLEAN = Kind("true, false", boolean, _shown_boolean)
 WHOLE = Kind("whole number", whole_number, _shown_number)
 POSITIVE = Kind("whole number from 1", positive, _shown_number)
 NOT_NEGATIVE = Kind("whole number from 0", not_negative, _shown_number)
+PORT = Kind("whole number from 0 to 65,535", port, _shown_number)
 NUMBER = Kind("number", float, _shown_number)
 KEY_GROUPS = Kind(f"whole number from 1 to {MAX_PARALLELISM_LIMIT:,}", max_parallelism, _shown_number)
 DURATION = Kind("duration", duration_ms, _shown_duration)

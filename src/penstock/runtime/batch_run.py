@@ -44,6 +44,9 @@ class BatchHost(Protocol):
     def now_ms(self) -> int:
         """Processing time."""
 
+    def elapsed_ms(self) -> float:
+        """A clock that only goes forwards; what it says at one time means nothing, the difference of two times does."""
+
 
 def source_rows(host: BatchHost, task: SourceTask) -> Iterator[ExchangeRow]:
     """Read a range of a split or ranges of partitions, or end or look after a source."""
@@ -121,9 +124,14 @@ def _run(host: BatchHost, vertex: int, number: int, work: Callable[[Subtask], It
         yield to_driver(rows.FAILURE, pickle.dumps(failure))
         return
     try:
+        busy_ms, began = 0.0, host.elapsed_ms()
         for _ in work(subtask):
-            yield from subtask.take_rows()
+            busy_ms += host.elapsed_ms() - began
+            yield from subtask.take_rows()  # who takes them is not this subtask's work
+            began = host.elapsed_ms()
         report = subtask.finish()
+        busy_ms += host.elapsed_ms() - began
+        report.metrics[subtask.head_uid]["busy_ms"] = round(busy_ms, 3)
         yield from subtask.take_rows()
         yield to_driver(rows.REPORT, rows.dumps(report))
         if report.entry.has_ended:

@@ -102,6 +102,11 @@ class Subtask:
         """The first operator of the chain."""
         return self._operators[0]
 
+    @property
+    def head_uid(self) -> str:
+        """The uid of the first operator; figures of the subtask as a whole are told as its own."""
+        return self._contexts[0].uid
+
     def declared_states(self) -> Declared:
         """The keyed states that functions asked for when they were opened, by operator uid."""
         return {

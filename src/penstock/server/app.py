@@ -19,6 +19,7 @@ from penstock.server.guard import Guard
 from penstock.server.job_routes import job_routes
 from penstock.server.job_views import JobSource
 from penstock.server.login import login_routes
+from penstock.server.page_routes import page_routes
 from penstock.server.triggers import Triggers
 
 
@@ -48,7 +49,7 @@ def create_app(
     )
     documents, triggers = Documents(source), Triggers()
     own = [job_routes(source, documents, triggers), cluster_routes(source, documents, facts or ServerFacts())]
-    for router in [*own, *routes]:
+    for router in [page_routes(documents, access), *own, *routes]:
         app.include_router(router, prefix="/v1")
         app.include_router(router, include_in_schema=False)
     app.include_router(login_routes(access, has_tls=has_tls))

@@ -14,6 +14,9 @@ from penstock.server.cluster_routes import ServerFacts
 from penstock.server.local_jobs import LocalJobs
 from penstock.server.serving import HttpServer, Place, login_link
 
+PAGES = Path(__file__).parent / "pages"
+"""Penstock's own pages: static files that load nothing from elsewhere."""
+
 
 @dataclass(frozen=True)
 class ServerOptions:
@@ -57,7 +60,7 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
     shut_down: list[Callable[[], None]] = []
     facts = ServerFacts(settings=_shown(options), shut_down=lambda: shut_down[0]())
     app = create_app(
-        LocalJobs(), access, facts, pages=options.pages, host_names=options.host_names, has_tls=place.has_tls
+        LocalJobs(), access, facts, pages=options.pages or PAGES, host_names=options.host_names, has_tls=place.has_tls
     )
     server = HttpServer(app, place)
     shut_down.append(server.stop)

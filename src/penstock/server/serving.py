@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import socket
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +12,9 @@ import uvicorn
 
 from penstock.errors import ConfigurationError
 from penstock.server.access import Access, Role
-from penstock.server.app import create_app
-from penstock.server.cluster_routes import ServerFacts
-from penstock.server.job_views import ClientView, SingleJob
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fastapi import FastAPI
-
-    from penstock.job.announcing import AnnouncedJob
 
 _START_SECONDS = 30.0
 
@@ -126,30 +118,6 @@ class HttpServer:
         self._server.should_exit = True
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_START_SECONDS)
-
-
-@dataclass(frozen=True)
-class ServedJob:
-    """A job whose pages are served by this process; `link` opens them without asking for a token, for some minutes."""
-
-    url: str
-    link: str
-    stop: Callable[[], None]
-
-
-def serve_job(
-    client: AnnouncedJob,
-    port: int = 0,
-    *,
-    access: Access,
-    pages: Path | None = None,
-) -> ServedJob:
-    """Serve one job of this process on loopback, without a dispatcher, until it is stopped."""
-    place = Place(port=port)
-    place.check(access)
-    server = HttpServer(create_app(SingleJob(ClientView(client)), access, ServerFacts(), pages=pages), place)
-    server.start()
-    return ServedJob(server.url, login_link(server.url, access), server.stop)
 
 
 def login_link(url: str, access: Access, role: Role = Role.OPERATE) -> str:

@@ -10,6 +10,7 @@ import os
 import pickle
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
@@ -69,6 +70,9 @@ class _Host:
 
     def now_ms(self) -> int:
         return self._runner.clock()
+
+    def elapsed_ms(self) -> float:
+        return time.perf_counter() * 1000
 
 
 class BatchRunner:

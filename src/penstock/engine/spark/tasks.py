@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Iterator
 
@@ -45,6 +46,10 @@ class SparkHost:
         self._plan = plan
         self._directory = CheckpointDirectory(plan.checkpoint_uri)
         self._seal: Seal | None = None
+
+    def elapsed_ms(self) -> float:
+        """A clock that only goes forwards."""
+        return time.perf_counter() * 1000
 
     def subtask(self, vertex: int, number: int) -> Subtask:
         """This process's copy of a subtask."""
