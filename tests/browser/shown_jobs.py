@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -32,9 +31,6 @@ LONG_NAME = "nightly-recalculation-of-customer-lifetime-value-" * 4 + "for-all-r
 LATE, REJECTED = OutputTag("late", Types.PICKLED_BYTE_ARRAY()), OutputTag("rejected", Types.PICKLED_BYTE_ARRAY())
 CITIES = ("Lyon", "Porto", "Gdansk", "Turin", "Ghent")
 
-FAILS = threading.Event()
-"""Set, the next order makes the job fail once."""
-
 
 class Placed(TimestampAssigner):
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
@@ -45,9 +41,6 @@ class Check(ProcessFunction):
     """Orders without a price go to a side output."""
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
-        if FAILS.is_set():
-            FAILS.clear()
-            raise ValueError(f"no price in {HOSTILE}")
         if value["cents"] < 100:
             yield REJECTED, value
         else:
@@ -136,14 +129,14 @@ def start_wide(name: str, operators: int = 20) -> RunningJobClient:
     return client_of(env, name)
 
 
-def start_failing(name: str) -> RunningJobClient:
-    """A job that fails for good at its first order."""
+def start_failing(name: str, missing: str) -> RunningJobClient:
+    """A job that fails for good at its first order, for the want of a field."""
 
     def parse(value: Any) -> Any:
-        raise KeyError(HOSTILE)
+        return value[missing]
 
     env = environment(None, 1, restarts=False)
-    orders(env, 100.0).map(parse).name(f"parse {HOSTILE}").uid("parse").add_sink(Nowhere()).name("nowhere")
+    orders(env, 100.0).map(parse).name(f"parse {missing}").uid("parse").add_sink(Nowhere()).name("nowhere")
     client = client_of(env, name)
     with suppress(JobFailedError):
         client.wait()
