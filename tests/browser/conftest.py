@@ -12,10 +12,9 @@ import pytest
 
 from penstock.job.client import RunningJobClient
 from penstock.server.access import Access
-from penstock.server.app import create_app
+from penstock.server.app import PAGES, create_app
 from penstock.server.job_views import ClientView, EndedView, JobView
 from penstock.server.own_jobs import OwnJobs
-from penstock.server.running import PAGES
 from penstock.server.serving import HttpServer, Place
 from tests.browser.chromium import Watched, running_browser
 from tests.browser.shown_jobs import HOSTILE, LONG_NAME, ending, start_failing, start_orders, start_wide

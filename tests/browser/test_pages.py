@@ -10,8 +10,7 @@ import pytest
 
 from penstock.job.document import LOG_FILE
 from penstock.server.access import Access, Role
-from penstock.server.app import create_app
-from penstock.server.running import PAGES
+from penstock.server.app import PAGES, create_app
 from penstock.server.serving import HttpServer, Place, login_link
 from tests.browser.chromium import WAIT_MS, picture
 from tests.browser.conftest import Served
@@ -114,7 +113,8 @@ def test_late_records_and_side_outputs_are_counted(open_page: OpenPage, served: 
 
 def test_lag_is_shown_per_partition_the_largest_first(open_page: OpenPage, served: Served) -> None:
     page = open_page(f"#/jobs/{served.kafka}/sources")
-    rows = [row.split("\t")[:3] for row in texts(page, "[aria-label='Lag per partition'] tbody tr")]
+    shown = texts(page, "[aria-label='Lag per partition'] tbody tr")
+    rows = [[cell.strip() for cell in row.split("\t")[:3]] for row in shown]
     assert rows == [["clicks", "1", "98,765"], ["clicks", "0", "12"], ["page-views", "0", "0"]]
     assert "98,777" in page.locator(".facts").inner_text()
     assert page.get_by_role("link", name="Spark UI").get_attribute("href") == "http://127.0.0.1:4040"
@@ -153,6 +153,7 @@ def test_the_log_is_followed_and_filtered(
     log.write_text("".join(f"line {number} \x1b[31mred\x1b[0m <b>\n" for number in range(200)))
     monkeypatch.setenv(LOG_FILE, str(log))
     page = open_page(f"#/jobs/{served.orders_id}/log")
+    page.locator(".log").wait_for()
     until(page, "() => document.querySelector('.log').textContent.endsWith('line 199 red <b>\\n')")
     with log.open("a") as stream:
         stream.write("the last line\n")

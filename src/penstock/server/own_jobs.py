@@ -11,9 +11,9 @@ from penstock.errors import JobNotFoundError
 from penstock.job.announcing import AnnouncedJob
 from penstock.job.notebook import show_link
 from penstock.server.access import own_access
-from penstock.server.app import create_app
+from penstock.server.app import PAGES, create_app
 from penstock.server.job_views import ClientView, JobView
-from penstock.server.running import PAGES, default_token_file
+from penstock.server.running import default_token_file
 from penstock.server.serving import HttpServer, Place, login_link
 
 

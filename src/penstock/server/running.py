@@ -9,13 +9,10 @@ from pathlib import Path
 from penstock.errors import ConfigurationError
 from penstock.job.cards import user_folder
 from penstock.server.access import Access, own_access, token_file_access
-from penstock.server.app import create_app
+from penstock.server.app import PAGES, create_app
 from penstock.server.cluster_routes import ServerFacts
 from penstock.server.local_jobs import LocalJobs
 from penstock.server.serving import HttpServer, Place, login_link
-
-PAGES = Path(__file__).parent / "pages"
-"""Penstock's own pages: static files that load nothing from elsewhere."""
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,9 @@ async function begin() {
     setTimeout(begin, 2000);
     return;
   }
-  document.getElementById("log-out").hidden = session.is_open;
+  const logOut = document.getElementById("log-out");
+  logOut.hidden = session.is_open;
+  logOut.addEventListener("submit", () => poll?.stop());
   window.addEventListener("hashchange", open);
   open();
 }

@@ -35,7 +35,7 @@ export class JobPage {
     this.status = el("span", { class: "status" });
     this.facts = el("p", { class: "hint job-facts" });
     this.reason = el("p", { class: "health-line", role: "status" }, el("span"));
-    this.buttons = el("div", { class: "row actions" });
+    this.buttons = el("div", { class: "row actions", hidden: true });
     for (const [label, action, style] of [["Savepoint", takeSavepoint, ""], ["Stop", stopJob, ""], ["Cancel", cancelJob, "danger"]]) {
       this.buttons.append(el("button", { type: "button", class: style, onclick: () => action(this.model, this.refresh) }, label));
     }
