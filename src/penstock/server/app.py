@@ -77,6 +77,7 @@ def _add_reference(app: FastAPI) -> None:
         ]
         return HTMLResponse(
             "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='color-scheme' content='light dark'>"
-            "<title>Penstock: REST API</title><link rel='icon' href='data:,'><h1>REST API</h1><p><a href='/openapi.json'>openapi.json</a></p>"
+            "<title>Penstock: REST API</title><link rel='icon' href='data:,'>"
+            "<h1>REST API</h1><p><a href='/openapi.json'>openapi.json</a></p>"
             f"<table><thead><tr><th>Method<th>Path<th>What it does</thead><tbody>{''.join(rows)}</tbody></table></html>"
         )

@@ -69,6 +69,7 @@ def prepare_pages(port: int = 0) -> Callable[[Any], None]:
         # A browser keeps what is behind # when it is sent on to the pages.
         link = f"{login_link(server.url, access)}#/jobs/{client.get_job_id()}"
         if not show_link(link, "Open the pages of this job"):
-            print(f"penstock: open {link} to watch the job (the link is good for 10 minutes)", file=sys.stderr)
+            sys.stderr.write(f"penstock: open {link} to watch the job (the link is good for 10 minutes)\n")
+            sys.stderr.flush()
 
     return show
