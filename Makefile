@@ -5,13 +5,19 @@
 .DELETE_ON_ERROR:
 
 export PYTHON
+# Containers often forbid bytecode on disk; then every Python process would compile the package again.
+export PYTHONDONTWRITEBYTECODE :=
 
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
+# Folders whose tests all need Spark or a server. To find tests takes seconds, so neither half of them looks at all.
+ENGINES := tests/spark tests/kafka tests/jdbc
 # Layers, sizes and documents are checked by `make check`.
-FAST := -m "not spark and not slow and not soak" --ignore tests/tidy -n logical
+FAST := -m "not spark and not slow and not soak" $(addprefix --ignore ,tests/tidy $(ENGINES)) -n logical
 # A session of Spark for each of two processes; a file's tests share what they set up. The order is that of tests/conftest.py.
-REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder
+# Of tests marked `drawn` the seed of the run draws a part, see tests/drawing.py; `make kill` runs all of them.
+REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder --draw
+MARKED = $(filter-out $(addsuffix /%,$(ENGINES)),$(shell grep -rlE "mark\.(spark|slow)" tests examples --include "test_*.py"))
 SOURCES := src tests $(wildcard examples benchmarks)
 INSTALLED := .venv/.installed
 JAVA := .venv/.java
@@ -21,12 +27,12 @@ help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: $(JAVA) ## run the main job: out-of-order trades on Spark, checked against plain Python
-	$(BIN)/python examples/trades.py $(ARGS)
+	$(BIN)/python examples/trades/demo.py $(ARGS)
 
 test: $(JAVA) ## run all tests (with ARGS: those that ARGS choose)
 ifeq ($(ARGS),)
 	$(PYTEST) $(FAST)
-	$(PYTEST) $(REST)
+	$(PYTEST) $(REST) $(ENGINES) $(MARKED)
 else
 	$(PYTEST) $(ARGS)
 endif
@@ -35,7 +41,7 @@ test-fast: $(INSTALLED) ## run the quick tests, which need no Spark
 	$(PYTEST) $(FAST) $(ARGS)
 
 test-spark: $(JAVA) ## run the tests that need Spark, and slow ones
-	$(PYTEST) $(REST) $(ARGS)
+	$(PYTEST) $(REST) $(or $(ARGS),$(ENGINES) $(MARKED))
 
 screenshots: $(JAVA) ## make the pictures in docs/images with the tests of the pages; needs Chromium
 	PENSTOCK_SCREENSHOTS=docs/images PENSTOCK_REQUIRE_CHROMIUM=1 $(PYTEST) tests/browser/test_pages.py $(ARGS)
@@ -83,7 +89,7 @@ bench-page: $(INSTALLED) ## make docs/benchmarks.md and the figures of the READM
 	$(BIN)/python -m benchmarks.page
 
 kill: $(JAVA) ## long runs with random kills, against an oracle
-	$(PYTEST) -m soak --timeout 7200 $(ARGS)
+	$(PYTEST) -m "soak or drawn" --timeout 7200 $(ARGS)
 
 versions: $(JAVA) ## print the versions of everything that matters
 	@$(BIN)/python --version
@@ -91,6 +97,7 @@ versions: $(JAVA) ## print the versions of everything that matters
 	@$(BIN)/python -m pip list --disable-pip-version-check
 
 clean: ## remove caches and build results (delete .venv yourself for a fresh set-up)
+	rm -rf examples/*/run
 	rm -rf build dist artifacts spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 	find src tests $(wildcard examples benchmarks scripts) -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -68,6 +68,7 @@ SYSTEMS = {
         System("spark_native", "spark", "peers.spark_jobs", {"batch": 500_000}),
         System("flink_sql", "flink", "peers.flink_sql_jobs"),
         System("flink_cep", "flink", "peers.flink_cep_jobs"),
+        System("kafka_streams", "penstock", "peers.kafka_streams_jobs"),
         System("bytewax_1", "bytewax", "peers.bytewax_jobs", {"processes": 1}),
         System("bytewax_2", "bytewax", "peers.bytewax_jobs", {"processes": 2}),
     )
@@ -279,6 +280,8 @@ WORKLOADS = {
         *_patterns("cep_rare", {"penstock": 300_000, "flink_cep": 600_000}, 2_000_000),
         *_patterns("cep_partials", {"penstock": 60_000, "flink_cep": 100_000}, 150_000),
         *_patterns("cep_keys", {"penstock": 200_000, "flink_cep": 400_000}, 2_000_000, keys=100_000, rate=100_000),
+        Workload("kstreams_count", "kstreams_count", {"penstock": 40_000, "kafka_streams": 80_000}),
+        Workload("kstreams_join", "kstreams_join", {"penstock": 40_000, "kafka_streams": 120_000}),
     )
 }
 

@@ -96,6 +96,12 @@ def _counted(workload: Workload, count: int) -> Iterator[Result]:
         yield (key, counts[key]), time
 
 
+def _with_rows(workload: Workload, count: int) -> Iterator[Result]:
+    """The value of each record, and that of its key's row in the table."""
+    for number, (key, time) in enumerate(_records(workload, count)):
+        yield (key, number % VALUES, key % VALUES), time
+
+
 def _timed(workload: Workload, count: int) -> Iterator[Result]:
     """At the end of a second the sum of all that a key has had by then."""
     times = defaultdict(list)
@@ -209,5 +215,7 @@ EXPECTED: dict[str, Callable[[Workload, int], Iterator[Result]]] = {
     "sql_hop": _summed(SLIDING_S, 1),
     "sql_group": _grouped,
     "sql_join": _paired,
+    "kstreams_count": _counted,
+    "kstreams_join": _with_rows,
     **{name + ending: _matched(pattern) for name, pattern in PATTERNS.items() for ending in ("", COLUMNS)},
 }

@@ -12,11 +12,13 @@ SYSTEMS = {
     "spark_native": "Spark native",
     "flink_sql": "Flink SQL",
     "flink_cep": "Flink CEP",
+    "kafka_streams": "Kafka Streams",
     "bytewax_1": "Bytewax, 1 process",
     "bytewax_2": "Bytewax, 2 processes",
 }
 
 PATTERNS_FAMILY = "Flink CEP"
+KSTREAMS_FAMILY = "Kafka Streams"
 
 FAMILIES = {
     "PyFlink": ("pyflink_process", "pyflink_thread"),
@@ -25,6 +27,7 @@ FAMILIES = {
     "Spark native": ("spark_native",),
     "Flink SQL": ("flink_sql",),
     PATTERNS_FAMILY: ("flink_cep",),
+    KSTREAMS_FAMILY: ("kafka_streams",),
 }
 """Systems that can be run in several ways count with the fastest of them, for each workload anew."""
 
@@ -53,6 +56,8 @@ WORKLOADS = {
     "cep_partials_columns": "pattern, many partial matches, column conditions",
     "cep_keys": "pattern, 100,000 keys, Python conditions",
     "cep_keys_columns": "pattern, 100,000 keys, column conditions",
+    "kstreams_count": "Kafka Streams: count, Kafka to Kafka",
+    "kstreams_join": "Kafka Streams: stream-table join, Kafka to Kafka",
 }
 
 JOBS = {
@@ -80,6 +85,8 @@ JOBS = {
     "cep_partials_columns": "the same, conditions are expressions on columns",
     "cep_keys": "two events that follow each other within 60 s, each one in a hundred, of 100,000 keys",
     "cep_keys_columns": "the same, conditions are expressions on columns",
+    "kstreams_count": "a running count for each of 2,000 keys, every update written to a topic",
+    "kstreams_join": "each record joined with its row of a table of 2,000 keys, and written to a topic",
 }
 
 AXES = {

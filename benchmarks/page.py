@@ -15,10 +15,12 @@ from benchmarks.pages import prose
 from benchmarks.pages.growth import growth_section
 from benchmarks.pages.latency import latency_section
 from benchmarks.pages.marks import filled
+from benchmarks.pages.nexmark import nexmark_section
 from benchmarks.pages.parts import parts_section, sentences
 from benchmarks.pages.peers import (
     SIGNS,
     jobs_table,
+    kstreams_section,
     patterns_section,
     peers_section,
     ratios_table,
@@ -36,14 +38,16 @@ README_FAMILIES = ("PyFlink", "transformWithState", "Spark native", "Bytewax", "
 
 def files(folder: Path = results.FOLDER, root: Path = results.ROOT) -> dict[Path, str]:
     """What the repository should contain, by path below its root."""
-    names = ("peers", "growth", "latency", "cep", "sql")
-    peers, growth, latency, patterns, sql = (results.read(name, folder) for name in names)
+    names = ("peers", "growth", "latency", "cep", "sql", "nexmark", "kstreams")
+    peers, growth, latency, patterns, sql, nexmark, kstreams = (results.read(name, folder) for name in names)
     sections = [
         Section("What is measured", [prose.METHOD, jobs_table()]),
         verdicts_section(verdicts(peers, latency, patterns, sql)),
         peers_section(peers),
         sql_section(sql),
+        nexmark_section(nexmark),
         patterns_section(patterns),
+        kstreams_section(kstreams),
         growth_section(growth),
         latency_section(latency),
         parts_section(folder),

@@ -8,11 +8,28 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
+import sys
 import tempfile
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests.drawing import left_out
+from tests.left_behind import watch
+
+# Containers often have this variable. Without bytecode on disk every process of a run compiles all of Penstock again,
+# and pytest rewrites the assertions of 1,300 modules: half of what it costs to find the tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A shell that starts a run in the background has interrupts ignored in it, and in all programs that its tests start and
+# interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Two busy cores make single examples slow at random, so a deadline would report the machine and not the code.
 settings.register_profile("penstock", deadline=None, print_blob=True)
@@ -20,22 +37,28 @@ settings.load_profile("penstock")
 
 SEED = pytest.StashKey[int]()
 HOME = pytest.StashKey[str]()
+END_OF_WATCH = pytest.StashKey[Callable[[], None]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=None, help="seed of the randomised tests; printed by every run")
+    parser.addoption("--draw", action="store_true", help="of tests marked `drawn` run a part, which the seed chooses")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     given = config.getoption("--seed")
     shared = getattr(config, "workerinput", {}).get("seed", given)  # a worker of xdist has the seed of the whole run
     config.stash[SEED] = random.SystemRandom().randrange(2**32) if shared is None else shared
+    if not hasattr(config, "workerinput"):  # workers of xdist are watched with the run that started them
+        config.stash[END_OF_WATCH] = watch()
     # Jobs of the tests are not to be seen among those of whoever runs the tests.
     config.stash[HOME] = os.environ["PENSTOCK_HOME"] = tempfile.mkdtemp(prefix="penstock-home-")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(config.stash[HOME], ignore_errors=True)
+    if END_OF_WATCH in config.stash:
+        config.stash[END_OF_WATCH]()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -44,11 +67,16 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["seed"] = node.config.stash[SEED]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with the longest tests come first: the last of them must not keep one of two processes waiting.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Draw where that is asked for, and put files with the longest tests first.
 
-    Those give themselves more time than others. Files stay whole, and tests of a file in their order.
+    The last of them must not keep one of two processes waiting. Those give themselves more time than others. Files stay
+    whole, and tests of a file in their order.
     """
+    if config.getoption("--draw"):
+        out = left_out(items, config.stash[SEED])
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
+        items[:] = [item for item in items if item.nodeid not in out]
     longest: dict[str, float] = {}
     for item in items:
         mark = item.get_closest_marker("timeout")

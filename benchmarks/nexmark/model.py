@@ -89,13 +89,13 @@ SELECT {FIRST_ID} + {_EPOCH} AS id,
   {chosen("first_name", _FIRST_NAMES)} || ' ' || {chosen("last_name", _LAST_NAMES)} AS name,
   {text(5, 12)} || '@' || {chosen("city", ("mail", "post", "letter"))} || '.com' AS emailAddress,
   LPAD(CAST({draw("card", 10_000)} AS STRING), 4, '0') || ' 0000 1111 2222' AS creditCard,
-  {chosen("city", _CITIES)} AS city, {chosen("state", _STATES)} AS state, ts AS dateTime, {padding(100)} AS extra
+  {chosen("city", _CITIES)} AS city, {chosen("state", _STATES)} AS state, ts AS `dateTime`, {padding(100)} AS extra
 FROM numbers WHERE {_TURN} = 0
 """
 
 AUCTION = f"""
 SELECT {FIRST_ID} + {_EPOCH} * 3 + {_TURN} - 1 AS id, {text(3, 19)} AS itemName, {text(3, 99)} AS description,
-  {price("price")} AS initialBid, {price("price")} + {price("second_price")} AS reserve, ts AS dateTime,
+  {price("price")} AS initialBid, {price("price")} + {price("second_price")} AS reserve, ts AS `dateTime`,
   TO_TIMESTAMP_LTZ(t + 1 + {draw("length", 2 * AUCTIONS_IN_FLIGHT * 50 * 1_000 // 3 // RATE)}, 3) AS expires,
   {FIRST_ID} + CASE WHEN {_IS_HOT_PERSON} THEN {_HOT_PERSON} ELSE {_SOMEBODY} END AS seller,
   {FIRST_CATEGORY} + {draw("category", CATEGORIES)} AS category, {padding(300)} AS extra
@@ -116,7 +116,7 @@ SELECT {FIRST_ID} + CASE WHEN {draw("hot", HOT_AUCTION_ONE_IN)} > 0 THEN {_LAST_
   CASE WHEN {_IS_FIXED} THEN {chosen("channel", _SITES)} ELSE 'channel-' || CAST({_NUMBERED} AS STRING) END AS channel,
   CASE WHEN {_IS_FIXED} THEN {_FIXED_URL} ELSE {_NUMBERED_URL} ||
     CASE WHEN {draw("url", 10)} > 0 THEN '&channel_id=' || CAST({_NUMBERED} * 429496 AS STRING) ELSE '' END END AS url,
-  ts AS dateTime, {padding(50)} AS extra
+  ts AS `dateTime`, {padding(50)} AS extra
 FROM numbers WHERE {_TURN} > 3
 """
 

@@ -31,3 +31,13 @@ def materialized(rows: Iterable[tuple[str, Iterable[Any]]]) -> list[list[str]]:
     surplus = [row for row, count in found.items() if count < 0]
     assert not surplus, f"rows were taken back that never came, as {surplus[0]}"
     return sorted(list(row) for row in found.elements())
+
+
+def latest(rows: Iterable[tuple[str, Iterable[Any]]], key: int) -> list[list[str]]:
+    """The last row for each value of the first so many columns, in order."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for kind, values in rows:
+        row = list(map(as_text, values))
+        if kind in _ADDS:
+            found[tuple(row[:key])] = row
+    return sorted(found.values())

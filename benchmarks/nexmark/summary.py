@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.nexmark.queries import QUERIES
 
 
-def ratios(content: dict[str, Any]) -> dict[str, tuple[float, float]]:
+def figures(content: dict[str, Any]) -> dict[str, tuple[float, float]]:
     """Events a second of Penstock and of Flink SQL, for the queries that have both."""
     found = {}
     for query in QUERIES:
@@ -20,12 +20,10 @@ def ratios(content: dict[str, Any]) -> dict[str, tuple[float, float]]:
     return found
 
 
-def rate(content: dict[str, Any], query: str, system: str) -> float | None:
+def rate(content: dict[str, Any], query: str, system: str, field: str = "records_per_second") -> float | None:
     """The median over rounds."""
     rates = [
-        run["records_per_second"]
-        for run in content["runs"]
-        if (run["workload"], run["system"]) == (query, system) and run["records_per_second"]
+        run[field] for run in content["runs"] if (run["workload"], run["system"]) == (query, system) and run[field]
     ]
     return median(rates) if rates else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.catalogue import can_be_written
-from benchmarks.names import FAMILIES, JOBS, OWN, PATTERNS_FAMILY, SYSTEMS, WORKLOADS
+from benchmarks.names import FAMILIES, JOBS, KSTREAMS_FAMILY, OWN, PATTERNS_FAMILY, SYSTEMS, WORKLOADS
 from benchmarks.pages import prose
 from benchmarks.pages.charts import Bar, BarPanel
 from benchmarks.pages.section import NONE, Section, heading, number, rounded, table
@@ -18,6 +18,8 @@ PATTERNS_ONLY = ",".join(name for name in WORKLOADS if name.startswith("cep_"))
 PATTERNS_COMMAND = f"make bench ARGS='--only {PATTERNS_ONLY} --output benchmarks/results/cep.json'"
 SQL_ONLY = ",".join(name for name in WORKLOADS if name.startswith("sql_"))
 SQL_COMMAND = f"make bench ARGS='--only {SQL_ONLY} --output benchmarks/results/sql.json'"
+KSTREAMS_ONLY = ",".join(name for name in WORKLOADS if name.startswith("kstreams_"))
+KSTREAMS_COMMAND = f"make bench ARGS='--only {KSTREAMS_ONLY} --output benchmarks/results/kstreams.json'"
 SQL_SYSTEMS = (OWN, "flink_sql", "spark_native")
 NOT_MEASURED = "not measured"
 SINGLE = "single"
@@ -65,6 +67,17 @@ def patterns_section(patterns: Results | None) -> Section:
     return _apart(section, patterns, PATTERNS_COMMAND, (OWN, *FAMILIES[PATTERNS_FAMILY]), (PATTERNS_FAMILY,))
 
 
+def kstreams_section(found: Results | None) -> Section:
+    """Topologies, beside Kafka Streams itself; measured apart from the rest, because they need a broker."""
+    section = Section("Kafka Streams, beside the Java library")
+    section.add(
+        "The same topologies from topics to topics, with a broker of the run's own on the same machine. Kafka Streams "
+        "runs on the JVM, with RocksDB and changelog topics, and without record cache, so that it writes every update "
+        "as well."
+    )
+    return _apart(section, found, KSTREAMS_COMMAND, (OWN, *FAMILIES[KSTREAMS_FAMILY]), (KSTREAMS_FAMILY,))
+
+
 def sql_section(sql: Results | None) -> Section:
     """Queries, beside Flink SQL and Spark's own streaming; measured apart from the rest."""
     section = Section("SQL, beside Flink SQL")
@@ -91,9 +104,10 @@ def _apart(
 
 
 def families_in(peers: Results) -> tuple[str, ...]:
-    """The families of the comparison; that of patterns only where patterns were run."""
-    has_patterns = any(run["system"] in FAMILIES[PATTERNS_FAMILY] for run in peers["runs"])
-    return tuple([family for family in FAMILIES if family != PATTERNS_FAMILY or has_patterns])
+    """The families of the comparison; those that are measured apart only where they were run."""
+    systems = {run["system"] for run in peers["runs"]}
+    apart = (PATTERNS_FAMILY, KSTREAMS_FAMILY)
+    return tuple([family for family in FAMILIES if family not in apart or systems & set(FAMILIES[family])])
 
 
 def verdicts_section(found: Sequence[Verdict]) -> Section:

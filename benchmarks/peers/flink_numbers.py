@@ -56,6 +56,32 @@ def interleaved(count: int, parallelism: int) -> str:
     return f"CASE WHEN f0 < {half} THEN f0 * 2 ELSE (f0 - {half}) * 2 + 1 END" if half < count else "f0"
 
 
+def create_numbers(
+    tables: StreamTableEnvironment,
+    env: StreamExecutionEnvironment,
+    view: str,
+    count: int,
+    *,
+    parallelism: int,
+    rate: int,
+    watermark: str,
+) -> None:
+    """A view of `count` numbers n, with event time t in milliseconds and as rowtime ts; `rate` of them are a second."""
+    source = NumberSequenceSource(0, count - 1)
+    sequence = env.from_source(source, WatermarkStrategy.no_watermarks(), view)
+    number = interleaved(count, parallelism)
+    schema = (
+        Schema.new_builder()
+        .column("f0", "BIGINT NOT NULL")
+        .column_by_expression("n", number)
+        .column_by_expression("t", f"({number}) * 1000 / {rate}")
+        .column_by_expression("ts", f"TO_TIMESTAMP_LTZ(({number}) * 1000 / {rate}, 3)")
+        .watermark("ts", watermark)
+        .build()
+    )
+    tables.create_temporary_view(view, tables.from_data_stream(sequence, schema))
+
+
 def numbers(
     tables: StreamTableEnvironment,
     env: StreamExecutionEnvironment,
@@ -64,18 +90,6 @@ def numbers(
     twin: bool = False,
 ) -> Table:
     """Key k, value v, event time t in milliseconds and as rowtime ts, of `count` records; `twin` has other keys."""
-    source = NumberSequenceSource(0, count - 1)
-    sequence = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-    number = interleaved(count, task.parallelism)
-    schema = (
-        Schema.new_builder()
-        .column("f0", "BIGINT NOT NULL")
-        .column_by_expression("n", number)
-        .column_by_expression("t", f"({number}) * 1000 / {task.rate}")
-        .column_by_expression("ts", f"TO_TIMESTAMP_LTZ(({number}) * 1000 / {task.rate}, 3)")
-        .watermark("ts", "ts")
-        .build()
-    )
     view = "twin_numbers" if twin else "numbers"
-    tables.create_temporary_view(view, tables.from_data_stream(sequence, schema))
+    create_numbers(tables, env, view, count, parallelism=task.parallelism, rate=task.rate, watermark="ts")
     return tables.sql_query(records_sql(task, view, twin=twin))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.peers import penstock_cep, penstock_sql, reporting
+from benchmarks.peers import penstock_cep, penstock_kstreams, penstock_sql, reporting
 from benchmarks.peers.cep_patterns import pattern_of
 from benchmarks.peers.drawn import PERIOD, TWIN_SHIFT, VALUES, drawn_column, drawn_keys
 from benchmarks.windows import Count
@@ -145,5 +146,14 @@ def run(task: reporting.Task, records: int) -> list[Any] | None:
     return None
 
 
+def main(words: list[str]) -> None:
+    """Run the task that the command line holds; jobs that read Kafka have their topics filled first."""
+    task = reporting.Task(**json.loads(words[0]))
+    if penstock_kstreams.is_kstreams(task.job):
+        penstock_kstreams.serve(task)
+    else:
+        reporting.serve(run, words)
+
+
 if __name__ == "__main__":
-    reporting.serve(run, sys.argv[1:])
+    main(sys.argv[1:])

@@ -39,6 +39,18 @@ class StateError(PenstockError):
     """State was used in a way that has no meaning, such as outside a keyed context."""
 
 
+class QueryableNameError(StateError):
+    """Two states of a job have the same queryable name."""
+
+
+class QueryError(PenstockError):
+    """A query of state that cannot be answered; `status` is the number that HTTP has for it."""
+
+    def __init__(self, text: str, status: int = 400) -> None:
+        super().__init__(text)
+        self.status = status
+
+
 class PickledStateWarning(UserWarning):
     """State has no declared type, so that its bytes depend on the classes in it."""
 
@@ -111,3 +123,7 @@ class SqlValidationError(SqlError):
 
 class CatalogError(SqlError):
     """A catalog, database, table, view or function is missing, or is there already."""
+
+
+class StreamsError(PenstockError, ValueError):
+    """A topology of `penstock.kstreams`, or what it was given, cannot be used as it is; the text says what to do."""

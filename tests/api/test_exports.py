@@ -10,12 +10,13 @@ import pytest
 
 import penstock.common
 import penstock.datastream
+import penstock.kstreams
 import penstock.metrics
 import penstock.table
 
 MODULES = sorted(
     module.name
-    for package in (penstock.common, penstock.datastream, penstock.metrics, penstock.table)
+    for package in (penstock.common, penstock.datastream, penstock.kstreams, penstock.metrics, penstock.table)
     for module in [
         *pkgutil.walk_packages(package.__path__, package.__name__ + "."),
         pkgutil.ModuleInfo(package, package.__name__, True),  # type: ignore[arg-type]
@@ -41,7 +42,7 @@ def test_exports_are_documented(module_name: str) -> None:
     assert [name for name in describable if not objects[name].__doc__] == []
 
 
-@pytest.mark.parametrize("package", ["penstock.common", "penstock.datastream", "penstock.metrics"])
+@pytest.mark.parametrize("package", ["penstock.common", "penstock.datastream", "penstock.kstreams", "penstock.metrics"])
 def test_packages_list_every_public_class_they_import(package: str) -> None:
     module = importlib.import_module(package)
     ours = {name for name, found in vars(module).items() if getattr(found, "__module__", "").startswith("penstock.")}

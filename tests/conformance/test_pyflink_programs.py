@@ -37,10 +37,10 @@ def test_it_gives_what_pyflink_gives(name: str) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("name", ON_SPARK)
 def test_it_does_so_on_spark(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "ENGINE", "spark")
-    monkeypatch.setattr(api, "SPARK_KEYS", {"spark.master": "local[2]", "spark.ui.enabled": "false"})
     program, measured = program_of(name)
     assert agrees(measured, play(program, "penstock"))
 

@@ -115,6 +115,7 @@ def kill_test(
         watch.close()
 
 
+@pytest.mark.drawn(2, group="deaths of a job on Spark")
 @pytest.mark.timeout(900)
 def test_a_death_within_a_transaction_loses_and_repeats_nothing(
     kafka: LocalBroker, topic: NewTopic, tmp_path: Path, seed: int

@@ -269,7 +269,7 @@ def test_a_stage_that_is_damaged_publishes_nothing(kafka: LocalBroker, topic: Ne
     owner = Owner(kafka, topic())
     whole = owner.publication(1)
     stage = Stage(**{**vars(whole.stages[0]), "inline": whole.stages[0].inline[:-1]})
-    with pytest.raises(SinkError, match="cut off"):
+    with pytest.raises(SinkError, match="truncated"):
         owner.publisher.publish(Publication("job", "sink", "inline", 1, (stage,)))
     assert read_all(kafka.address, owner.topic) == []
     owner.publish(1)

@@ -21,9 +21,10 @@ SOAK_JOBS = 500
 STEP_KINDS = {"plan", "begin", "source", "inside source", "operator", "inside operator", "seal", "publish", "go on"}
 
 
-def submitted(program: Program, seed: int, directory: Path) -> InProcessJobClient:
+def submitted(program: Program, seed: int, directory: Path, mode: str = "micro-batch") -> InProcessJobClient:
     rng = Random(seed)
     configuration = Configuration()
+    configuration.set_string("penstock.execution.mode", mode)
     configuration.set_string("pipeline.watermark-every-records", str(program.watermark_every))
     environment = StreamExecutionEnvironment.in_process(
         seed,
@@ -37,11 +38,11 @@ def submitted(program: Program, seed: int, directory: Path) -> InProcessJobClien
     return client
 
 
-def checked(seed: int, directory: Path) -> InProcessJob:
+def checked(seed: int, directory: Path, mode: str = "micro-batch") -> InProcessJob:
     """Run the job of a seed and compare; what a failure prints is enough to run it again."""
     program = draw(Random(seed))
     try:
-        client = submitted(program, seed, directory)
+        client = submitted(program, seed, directory, mode)
         client.wait()
         assert program.found() == program.expected()
     except BaseException:
@@ -53,6 +54,11 @@ def checked(seed: int, directory: Path) -> InProcessJob:
 @pytest.mark.parametrize("number", range(JOBS))
 def test_a_random_job_gives_what_python_gives(number: int, seed: int, tmp_path: Path) -> None:
     checked(seed + number, tmp_path)
+
+
+@pytest.mark.parametrize("number", range(JOBS // 2))
+def test_a_random_job_gives_the_same_in_continuous_mode(number: int, seed: int, tmp_path: Path) -> None:
+    checked(seed + number, tmp_path, "continuous")
 
 
 def test_a_seed_replays_the_identical_run(seed: int, tmp_path: Path) -> None:
@@ -82,6 +88,14 @@ def test_another_seed_gives_another_run(tmp_path: Path) -> None:
         client.wait()
         traces.append(trace_of(client.job))
     assert traces[0] != traces[1]
+
+
+@pytest.mark.soak
+def test_many_random_jobs_in_continuous_mode(seed: int, tmp_path: Path) -> None:
+    crashed: Counter[str] = Counter()
+    for number in range(SOAK_JOBS // 5):
+        crashed += checked(seed + number, tmp_path / str(number), "continuous").crashed
+    assert set(crashed) >= {"plan", "begin", "source", "operator", "align", "seal", "publish"}
 
 
 @pytest.mark.soak

@@ -11,7 +11,9 @@ from pyspark.sql import SparkSession
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.engine.spark.startup.session import get_session
+from penstock.engine.spark.startup.session_config import JAVA_OPTIONS
 from penstock.graph import JobSettings
+from tests.spark.processes import QUICK_JAVA
 
 NewEnvironment = Callable[..., StreamExecutionEnvironment]
 
@@ -25,8 +27,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The session of the run: two cores, tasks retried as in production."""
-    session = get_session(JobSettings(job_name="tests", spark_master="local[2,4]"))
+    """The session of the run: two cores, tasks retried as in production, a Java that compiles no more than it must."""
+    quick = {JAVA_OPTIONS: QUICK_JAVA}
+    session = get_session(JobSettings(job_name="tests", spark_master="local[2,4]", spark_config=quick))
     yield session
     session.stop()
 

@@ -74,7 +74,8 @@ def build_wheel(folder: Path) -> Path:
 
 def new_environment(folder: Path, *, borrowing: bool) -> Path:
     """A new environment; `borrowing` finds the packages of the one that runs the tests, except Penstock."""
-    _done([sys.executable, "-m", "venv", str(folder)])
+    # To install pip takes longer than all the rest; that of the other environment can install into this one.
+    _done([sys.executable, "-m", "venv", *(["--without-pip"] if borrowing else []), str(folder)])
     if borrowing:
         (site,) = (folder / "lib").glob("python*/site-packages")
         # Entries of a file are added to the path and not looked at for such files: an editable Penstock is not found.
@@ -93,8 +94,12 @@ def install(wheel: Path, folder: Path, *, borrowing: bool, extras: Sequence[str]
     """Install the wheel with pip, with all that it and the extras need, or with what the other environment lends."""
     new_environment(folder, borrowing=borrowing)
     wanted = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
-    alone = ["--no-deps", "--no-index"] if borrowing else []
-    _done([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *alone, wanted])
+    python = str(folder / "bin" / "python")
+    if borrowing:
+        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index"]
+    else:
+        pip = [python, "-m", "pip", "install"]
+    _done([*pip, "--quiet", wanted])
     return Installed(folder)
 
 

@@ -20,14 +20,14 @@ COUNT = 15_000  # twenty-five minutes: the first stragglers come after twenty
 @pytest.fixture
 def trades(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.syspath_prepend(str(EXAMPLES))
-    yield importlib.import_module("trades")
-    for name in ("trades", "trades_view"):
-        sys.modules.pop(name, None)
+    yield importlib.import_module("trades.demo")
+    for name in [name for name in sys.modules if name.split(".")[0] == "trades"]:
+        del sys.modules[name]
 
 
 def split(trades: ModuleType, count: int) -> tuple[list[Any], list[Any]]:
     """The trades in time and those too late, by their own report time."""
-    made = [trades.make_trade(number) for number in range(count)]
+    made = [trades.next_trade(number) for number in range(count)]
     return (
         [trade for trade in made if trades.delay_of(trade) <= trades.BOUND_MS],
         [trade for trade in made if trades.delay_of(trade) > trades.BOUND_MS],

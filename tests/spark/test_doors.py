@@ -17,7 +17,7 @@ from tests.spark.installed import (
     rows_of,
     run_readme,
 )
-from tests.spark.processes import QUICK_JAVA
+from tests.spark.processes import QUICK_JAVA, quick_spark
 from tests.spark.test_cluster import cluster, cluster_settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -70,7 +70,7 @@ def test_the_program_of_the_readme_runs_from_an_empty_directory(installed: Insta
 
 def test_a_session_that_is_there_is_used_and_stays_as_it_is(installed: Installed, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(EXISTING_SESSION)
-    done = installed.run(["program.py"], tmp_path)
+    done = installed.run(["program.py"], tmp_path, **quick_spark(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-3:] == ["sums [1, 3, 6]", "kept Europe/Berlin local[2]", "still 3"]
 
@@ -78,7 +78,7 @@ def test_a_session_that_is_there_is_used_and_stays_as_it_is(installed: Installed
 def test_a_python_of_workers_that_cannot_run_it_is_told_in_one_sentence(installed: Installed, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(EXISTING_SESSION)
     python = plain_variables(tmp_path)["PATH"].partition(":")[0] + "/python3"
-    done = installed.run(["program.py"], tmp_path, PYSPARK_PYTHON=python)
+    done = installed.run(["program.py"], tmp_path, PYSPARK_PYTHON=python, **quick_spark(tmp_path))
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert "has no penstock, " in last

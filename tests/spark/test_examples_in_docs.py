@@ -11,8 +11,20 @@ import pytest
 from pyspark.sql import SparkSession
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
-# Run by tests/unit/cli, tests/unit/testing_plugin, tests/typing and tests/kafka.
-RUN_ELSEWHERE = {"cep", "cli", "columns", "jdbc", "kafka", "savepoints", "streams", "testing", "typing", "windows"}
+# Run by tests/unit/cli, tests/unit/kstreams, tests/unit/testing_plugin, tests/typing and tests/kafka.
+RUN_ELSEWHERE = {
+    "cep",
+    "cli",
+    "columns",
+    "jdbc",
+    "kafka",
+    "kstreams",
+    "savepoints",
+    "streams",
+    "testing",
+    "typing",
+    "windows",
+}
 PAGES = [path for path in sorted(DOCUMENTS.glob("*.md")) if path.stem not in RUN_ELSEWHERE]
 BLOCK = re.compile(r"^```python run\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

@@ -139,7 +139,7 @@ def test_wrong_return_types_are_told_in_a_sentence(new_environment: NewEnvironme
     environment = new_environment(1)
     environment.from_collection([1]).flat_map(lambda value: value).print()
     text = failure_of(environment)
-    assert "flat_map returned a int; it must yield its results or return a list of them" in text
+    assert "flat_map returned a int; yield the results or return a list of them" in text
     assert "record: 1" in text
 
 

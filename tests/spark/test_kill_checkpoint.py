@@ -90,5 +90,5 @@ def test_torn_files_of_seals_and_owners_are_not_read_and_go_with_the_next_start(
 def test_a_directory_with_anything_else_in_it_is_still_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).touch()
-    with pytest.raises(CheckpointError, match="is not empty and holds no Penstock job"):
+    with pytest.raises(CheckpointError, match="is not empty and contains no Penstock job"):
         adopt(CheckpointDirectory(str(tmp_path)))

@@ -242,7 +242,7 @@ def test_damaged_seal_is_refused_in_a_sentence(new_environment: NewEnvironment, 
     client.cancel().result()
     for seal in (tmp_path / "ck" / "penstock" / "seals").iterdir():
         seal.write_bytes(seal.read_bytes()[:-3])
-    with pytest.raises(JobFailedError, match="seal is damaged or cut short"):
+    with pytest.raises(JobFailedError, match="seal is damaged or truncated"):
         start().wait()
 
 

@@ -24,7 +24,7 @@ def test_a_killed_java_process_ends_its_job_and_spares_the_next(tmp_path: Path) 
     for each in failed:
         check_failure(each)
     first, again, after = users["user's session"]
-    assert first == again and first.startswith("SparkLostError: the Spark session of this program is gone")
+    assert first == again and first.startswith("SparkLostError: the Spark session of this program has ended")
     assert "SparkSession.builder" in first
     assert after == "[2, 3, 4]"
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.spark.processes import quick_spark
+
 manager = pytest.importorskip("jupyter_client.manager", reason="needs the kernel of notebooks (ipykernel)")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -73,7 +75,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cells]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK", "PYSPARK"))}
     folder = tmp_path_factory.mktemp("notebook")
     kernel, client = manager.start_new_kernel(
-        startup_timeout=SECONDS, cwd=str(folder), env={**kept, "PYTHONPATH": str(ROOT / "src")}
+        startup_timeout=SECONDS, cwd=str(folder), env={**kept, "PYTHONPATH": str(ROOT / "src"), **quick_spark(folder)}
     )
     try:
         yield Cells(kernel, client)

@@ -16,6 +16,9 @@ from penstock.common import Row
 from penstock.table import AsyncLookupFunction, LookupFunction, StreamTableEnvironment
 from penstock.table.connectors import values
 from tests.spark.conftest import NewEnvironment
+from tests.spark.waiting import wait_until
+
+PATIENCE_SECONDS = 300
 
 
 def test_an_updating_query_gives_its_changelog(new_environment: NewEnvironment) -> None:
@@ -34,10 +37,10 @@ def test_the_demo_in_sql_gives_what_plain_python_gives(
     new_environment: NewEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))
-    trades, twin = importlib.import_module("trades"), importlib.import_module("trades_sql")
+    trades, twin = importlib.import_module("trades.demo"), importlib.import_module("trades.job_sql")
     environment = new_environment(2, **{"pipeline.watermark-every-records": 200})
     twin.build(environment, tmp_path / "notional", 6_000).execute_sql(twin.QUERY).wait()
-    on_time = [each for each in map(trades.make_trade, range(6_000)) if trades.delay_of(each) <= trades.BOUND_MS]
+    on_time = [each for each in map(trades.next_trade, range(6_000)) if trades.delay_of(each) <= trades.BOUND_MS]
     assert sorted(trades.written_minutes(tmp_path)) == sorted(trades.expected_minutes(on_time))
 
 
@@ -129,3 +132,37 @@ def test_joins_in_time(new_environment: NewEnvironment, seed: int, is_async: str
         )
         expected.append((number, None if newest is None else newest[1], f"n{number}" if number % 2 else None))
     assert sorted(map(tuple, found)) == expected
+
+
+def test_a_statement_set_goes_on_with_a_query_more_and_another_parallelism(
+    new_environment: NewEnvironment, tmp_path: Path
+) -> None:
+    queries = {"sums": "SELECT k, SUM(v) FROM s GROUP BY k", "counts": "SELECT k, COUNT(*) FROM s GROUP BY k"}
+
+    def started(parallelism: int, names: list[str], rows: list[Any], **settings: Any) -> Any:
+        values.clear()
+        tables = StreamTableEnvironment.create(new_environment(parallelism, **settings))
+        source = f"'connector' = 'values', 'data-id' = '{values.register(rows)}', 'terminating' = 'false'"
+        tables.execute_sql(f"CREATE TABLE s (k STRING, v INT) WITH ({source})")
+        statements = tables.create_statement_set()
+        for name in names:
+            options = "'connector' = 'values', 'sink-insert-only' = 'false'"
+            columns = "k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED"
+            tables.execute_sql(f"CREATE TABLE {name} ({columns}) WITH ({options})")
+            statements.add_insert_sql(f"INSERT INTO {name} {queries[name]}")
+        return statements.execute().get_job_client()
+
+    def table(name: str) -> dict[str, int]:
+        return {key: total for _, key, total in values.results(f"default_catalog.default_database.{name}")}
+
+    rows = [(f"k{number % 5}", number) for number in range(20)]
+    first = started(2, ["sums"], rows, checkpoint="first")
+    wanted = {f"k{key}": sum(range(key, 20, 5)) for key in range(5)}
+    wait_until(lambda: table("sums") == wanted, "the sums of all rows", PATIENCE_SECONDS)
+    savepoint = first.stop_with_savepoint(False, str(tmp_path / "savepoints")).result(PATIENCE_SECONDS)
+    more = [*rows, ("k1", 1_000), ("new", 1)]
+    settings = {"checkpoint": "second", "execution.state-recovery.path": savepoint}
+    second = started(3, ["counts", "sums"], more, **settings)
+    wanted, counted = {"k1": 1_034, "new": 1}, {"k1": 1, "new": 1}
+    wait_until(lambda: (table("sums"), table("counts")) == (wanted, counted), "what came after", PATIENCE_SECONDS)
+    second.cancel().result(PATIENCE_SECONDS)

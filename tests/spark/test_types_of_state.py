@@ -63,7 +63,7 @@ def test_changed_types_are_checked_before_the_job_starts(new_environment: NewEnv
     with pytest.warns(PickledStateWarning, match=r"operator 'Counting' \(uid 'counting'\) pickles its state 'seen':"):
         assert run(Old, 2, "ck") == [(0, Old(1)), (1, Old(1))]
     refusal = (
-        r"state 'held' of operator 'Counting' \(uid 'counting'\) cannot go on .*field 'count' was LONG and is STRING"
+        r"state 'held' of operator 'Counting' \(uid 'counting'\) cannot resume .*field 'count' was LONG and is STRING"
     )
     with pytest.raises(CheckpointError, match=refusal):
         run(Wrong, 2, "ck")

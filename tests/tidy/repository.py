@@ -15,6 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN_DOT_NAMES = {".ci", ".gitignore", ".pre-commit-config.yaml"}
 BUILD_FOLDERS = {"__pycache__", "artifacts", "build", "dist", "spark-warehouse", "metastore_db"}
+# What the programs of examples/<name>/ read and write.
+RUNS = "run"
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def text_files() -> dict[str, str]:
     """Text of every file that belongs to the repository, by path relative to the root."""
     found = {}
     for folder, folders, files in os.walk(ROOT):
-        folders[:] = [name for name in sorted(folders) if _belongs(name)]
+        folders[:] = [name for name in sorted(folders) if _belongs(name) and name != RUNS]
         for name in sorted(filter(_belongs, files)):
             path = Path(folder, name)
             try:

@@ -11,6 +11,8 @@ from tests.tidy.repository import ROOT, report, text_files
 
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r"^# \S", re.MULTILINE)
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+ANCHOR = re.compile(r"\]\((?!https?://)([^)#\s]*)#([^)]*)\)")
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
 
 # Bracketed letters keep this file from matching itself.
@@ -36,6 +38,20 @@ def broken_links(path: str, text: str, root: Path) -> list[str]:
     return [f"{path}: {target}" for target in LINK.findall(text) if not (folder / target).exists()]
 
 
+def anchors(text: str) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
+
+
+def broken_anchors(path: str, text: str, root: Path) -> list[str]:
+    problems = []
+    for target, anchor in ANCHOR.findall(text):
+        file = (root / path).parent / target if target else root / path
+        if file.suffix == ".md" and file.exists() and anchor not in anchors(FENCE.sub("", file.read_text())):
+            problems.append(f"{path}: {target}#{anchor}")
+    return problems
+
+
 def machine_traces(path: str, text: str) -> list[str]:
     return [
         f"{path}:{number}: {line.strip()[:100]}"
@@ -52,6 +68,18 @@ def test_every_document_has_one_title() -> None:
 def test_every_link_leads_to_a_file() -> None:
     problems = [problem for path, text in documents().items() for problem in broken_links(path, text, ROOT)]
     report(problems, "Correct the link, or write the file it names:")
+
+
+def test_every_anchor_leads_to_a_heading() -> None:
+    problems = [problem for path, text in documents().items() for problem in broken_anchors(path, text, ROOT)]
+    report(problems, "Correct the anchor: the heading it names was renamed:")
+
+
+def test_a_broken_anchor_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "there.md").write_text("# There\n\n## Sources and sinks\n")
+    text = "[a](there.md#sources-and-sinks) [b](there.md#ends) [c](#also)\n\n## Also\n"
+    (tmp_path / "x.md").write_text(text)
+    assert broken_anchors("x.md", text, tmp_path) == ["x.md: there.md#ends"]
 
 
 def test_no_trace_of_one_machine() -> None:

@@ -52,15 +52,18 @@ LAYERS: dict[str, set[str]] = {
     "datastream": CORE | {"scratch"},
     "cep": CORE | {"datastream"},
     "table": CORE | {"cep", "datastream", "scratch"},
-    "kstreams": CORE | {"datastream"},
+    # Stores of an application are read from the replica of its checkpoints.
+    "kstreams": CORE | {"datastream", "queryable"},
     # Reads and writes savepoints without a job; the tasks are the engine's.
     "state_processor": CORE | VERSIONS | {"datastream", "scratch"},
     # Drives the engine that needs no Spark, and plugs crashes into it.
     "testing": CORE | VERSIONS | {"asynchronous", "datastream", "engine.in_process", "job"},
-    "server": CORE | VERSIONS | {"datastream", "engine", "job", "scratch", "table", "user_cache"},
+    # Follows checkpoint directories and answers from its own copy; no job and no engine is asked for anything.
+    "queryable": CORE | VERSIONS | {"job.cards", "scratch", "user_cache"},
+    "server": CORE | VERSIONS | {"datastream", "engine", "job", "queryable", "scratch", "table", "user_cache"},
     "cli": CORE
     | VERSIONS
-    | {"datastream", "engine", "job", "kafka_broker", "scratch", "server", "table", "user_cache"},
+    | {"datastream", "engine", "job", "kafka_broker", "queryable", "scratch", "server", "table", "user_cache"},
     "__main__": {"cli"},
 }
 

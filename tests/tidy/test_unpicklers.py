@@ -10,6 +10,7 @@ FROM_OUR_OWN_TASKS = "made by the driver or a task of the same job while it runs
 ALLOWED: dict[str, str] = {
     "penstock.common.user_pickles": "objects of the user's in the checkpoint or savepoint: who can write there",
     "penstock.common.basic_types": "from_internal_type: called by users only, with bytes of their own",
+    "penstock.queryable.json_values": "who can write the checkpoint; by an unpickler that finds no class",
     "penstock.connectors.cached_records": "the folder of a cached stream, which only its own jobs write",
     "penstock.state_processor.assembling": FROM_OUR_OWN_TASKS,
     "penstock.state_processor.bootstrap": FROM_OUR_OWN_TASKS,
@@ -18,6 +19,8 @@ ALLOWED: dict[str, str] = {
     "penstock.runtime.rows": FROM_OUR_OWN_TASKS,
     "penstock.runtime.operators.checkpointed": "a copy of the function that is made in the same process",
     "penstock.engine.in_process.batches": "the plan, in the same process",
+    "penstock.engine.spark.continuous.links": "the driver or a task of the same attempt, which has proven its secret",
+    "penstock.engine.spark.continuous.tasks": FROM_OUR_OWN_TASKS,
     "penstock.engine.spark.native_source": FROM_OUR_OWN_TASKS,
     "penstock.engine.spark.shipping": FROM_OUR_OWN_TASKS,
     "penstock.engine.spark.state_frames": FROM_OUR_OWN_TASKS,

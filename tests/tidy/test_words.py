@@ -95,6 +95,44 @@ def formulas(module: Module) -> list[str]:
     ]
 
 
+# Phrases that readers stumble over, each with what to write. Bracketed letters keep this file from matching itself.
+PHRASES = {
+    r"\bbe gone (?:on wit[h]|back t[o])\b": "resumed, restored",
+    r"\bnot to be see[n] by\b": "will not appear in",
+    r"\blots of so man[y]\b": "groups of",
+    r"\bwaited in vai[n] for\b": "timed out waiting for",
+    r"\bso many records a secon[d]\b": "this many records per second",
+    r"(?:engine|runtime|operator|sink|class|transcript)'?s'? (?:own )?busines[s]\b": "say what does it instead",
+    r"\bReturn what tell[s]\b": "name what is returned",
+    r"\bno say abou[t]\b": "no control over",
+}
+PHRASE = re.compile("|".join(f"(?:{phrase})" for phrase in PHRASES))
+
+
+def stumbling_blocks(path: str, text: str) -> list[str]:
+    return [
+        f"{path}:{number}: {match.group()}"
+        for number, line in enumerate(text.splitlines(), 1)
+        for match in PHRASE.finditer(line)
+    ]
+
+
+def test_text_for_users_is_plain() -> None:
+    problems = [
+        problem
+        for path, text in text_files().items()
+        if path.startswith(("src/penstock/", "docs/")) or path == "README.md"
+        for problem in stumbling_blocks(path, text)
+    ]
+    report(problems, "Use the words of a data engineer; PHRASES has what to write:")
+
+
+def test_a_stumbling_block_is_seen() -> None:
+    assert stumbling_blocks("x.py", "state cannot be gone on wit" + "h") != []
+    assert stumbling_blocks("x.py", "that is the engine's busines" + "s.") != []
+    assert stumbling_blocks("x.py", "state cannot be resumed") == []
+
+
 def test_docstrings_say_what_a_thing_does() -> None:
     problems = [problem for module in modules() for problem in formulas(module)]
     report(problems, "Say what it does and how to use it; what it owns or does not own helps nobody:")

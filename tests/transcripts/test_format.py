@@ -108,13 +108,13 @@ def test_a_seeded_run_sees_what_is_left(seed: int) -> None:
 @pytest.mark.parametrize(
     ("steps", "problem"),
     [
-        ([Step(End()), Step(1)], "goes on after End"),
-        ([Step(End(), 1)], "goes on after End"),
+        ([Step(End()), Step(1)], "continues after End"),
+        ([Step(End(), 1)], "continues after End"),
         ([Step(1, Fail())], "fails or pauses"),
         ([Step(1, Pause(5))], "fails or pauses"),
         ([Step(1), Step(Clock(5))], "first item must be a Clock"),
         ([Step(Clock(1), On(1, Clock(5)))], "set it on the first one"),
-        ([Step(Input(1, 5))], "say inputs="),
+        ([Step(Input(1, 5))], "pass inputs="),
     ],
 )
 def test_a_transcript_that_cannot_be_played_alike_everywhere_is_refused(steps: list[Step], problem: str) -> None:
@@ -125,9 +125,9 @@ def test_a_transcript_that_cannot_be_played_alike_everywhere_is_refused(steps: l
 def test_several_inputs_are_checked_too() -> None:
     for steps, problem in [
         ([Step(Clock(1), Input(1, Clock(5)))], "split 0 of input 1: set it on the first one"),
-        ([Step(Input(1, End(), 5))], "goes on after End"),
-        ([Step(Input(2, 5))], "none of the 2"),
-        ([Step(Input(0, 5))], "none of the 2"),
+        ([Step(Input(1, End(), 5))], "continues after End"),
+        ([Step(Input(2, 5))], "beyond the 2 declared"),
+        ([Step(Input(0, 5))], "beyond the 2 declared"),
     ]:
         with pytest.raises(ValueError, match=problem):
             Transcript("x", merged, steps, inputs=2)

@@ -25,8 +25,15 @@ def test_transcripts_at_random(seed: int) -> None:
         play_with_seed(transcript, seed)
 
 
+def test_transcripts_in_continuous_mode(seed: int) -> None:
+    """Rows and barriers in any order; a failure names the transcript and the seed."""
+    for transcript in random.Random(seed).sample(AT_RANDOM, CHOSEN):
+        play_with_seed(transcript, seed, "continuous")
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("transcript", AT_RANDOM, ids=lambda transcript: transcript.name)
 def test_transcript_at_random_many_times(transcript: Transcript, seed: int) -> None:
     for number in range(SOAK_SEEDS):
         play_with_seed(transcript, seed + number)
+        play_with_seed(transcript, seed + number, "continuous")

@@ -57,7 +57,7 @@ class LoopCallRunner:
         in_flight.reached.clear()
         self._host.post(in_flight.cancel)
         if not self._host.is_stopped and not in_flight.reached.wait(self._grace_s):
-            _log.warning("an asynchronous call does not stop; its event loop is left behind")
+            _log.warning("an async call does not stop; its event loop is abandoned")
             self._host.abandon()
 
     def _ask(self, in_flight: CallsInFlight, action: Callable[..., None], *arguments: Any) -> None:
@@ -83,7 +83,8 @@ class LoopCallRunner:
                 seen, since = in_flight.progress, time.monotonic()
             elif time.monotonic() - since > limit_s:
                 in_flight.fault = _loop_fault(
-                    f"a call has blocked the event loop for {limit_s:g} s: async_invoke must await, not wait"
+                    f"a call has blocked the event loop for {limit_s:g} s: use await in async_invoke instead of "
+                    "blocking calls"
                 )
             if in_flight.fault is not None:
                 return
@@ -91,4 +92,4 @@ class LoopCallRunner:
 
 
 def _loop_fault(problem: str) -> CallFault:
-    return CallFault(RuntimeError(problem), "waiting for asynchronous calls", None)
+    return CallFault(RuntimeError(problem), "waiting for async calls", None)

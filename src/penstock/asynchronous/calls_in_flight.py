@@ -173,6 +173,6 @@ class CallsInFlight:
         if call in self._cancelled:
             error = TimeoutError(
                 f"the call was cancelled at its timeout but has not ended {self._grace_s:g} s later: "
-                "async_invoke must let asyncio.CancelledError pass"
+                "async_invoke must not swallow asyncio.CancelledError"
             )
             self._fail(error, "cancelling a call", call.value)

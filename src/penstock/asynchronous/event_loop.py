@@ -15,7 +15,7 @@ class EventLoopThread:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.is_stopped = False
-        self.stopped_by = "user code ended it, by sys.exit() in a task that no call awaits or by loop.stop()"
+        self.stopped_by = "user code stopped it, with loop.stop() or with sys.exit() in a task that no call awaits"
         threading.Thread(target=self._run, name="penstock-calls", daemon=True).start()
 
     def _run(self) -> None:

@@ -69,7 +69,9 @@ def condition_to_data(condition: Any, place: str, functions: list[Any] | None) -
         return _expression_data(condition)
     if functions is None:
         raise refuse(
-            place, f"the condition {condition!r} is a Python function, which is no data; write it as an expression"
+            place,
+            f"the condition {condition!r} is a Python function, which cannot be stored as data; write it as an "
+            "expression",
         )
     for number, known in enumerate(functions):
         if known is condition:
@@ -124,7 +126,7 @@ def condition_from_data(data: Any, place: str, functions: tuple[Any, ...] = ()) 
         return functions[data["python"]]
     expression = _expression(data, place)
     if isinstance(expression, Constant):
-        raise refuse(place, f"a condition asks something of the event, got {data!r}")
+        raise refuse(place, f"a condition must refer to the event, got {data!r}")
     return expression
 
 
@@ -157,7 +159,7 @@ def _operation(data: dict[str, Any], place: str) -> Expression:
         only_keys(data, {"op", "args"}, place)
         given = data["args"]
         if not isinstance(given, list) or not given:
-            raise refuse(f"{place}.args", f"expected a list of what {name!r} is applied to, got {given!r}")
+            raise refuse(f"{place}.args", f"expected a list of operands for {name!r}, got {given!r}")
         operands = [_expression(each, f"{place}.args[{number}]") for number, each in enumerate(given)]
     elif name == "in":
         return _one_of(data, place)
@@ -187,7 +189,7 @@ def _constant(data: dict[str, Any], place: str) -> Expression:
     value, kind = data["value"], data.get("type")
     if kind is None:
         if isinstance(value, (dict, list)):
-            raise refuse(f"{place}.value", f"expected a number, a text, true, false or null, got {value!r}")
+            raise refuse(f"{place}.value", f"expected a number, a string, true, false or null, got {value!r}")
         return _checked(f"{place}.value", as_expression, value)
     if not isinstance(kind, str) or kind not in _TYPES:
         raise refuse(f"{place}.type", f"no type {kind!r} of constants; there are {', '.join(_TYPES)}")
@@ -216,4 +218,4 @@ def only_keys(data: dict[str, Any], known: set[str], place: str) -> None:
     """Refuse keys that nobody knows: a slip of the pen must not make a pattern another one."""
     unknown = sorted(map(repr, data.keys() - known))
     if unknown:
-        raise refuse(place, f"{', '.join(unknown)} cannot stand here; known are {', '.join(sorted(known))}")
+        raise refuse(place, f"{', '.join(unknown)} is not allowed here; expected {', '.join(sorted(known))}")

@@ -1,4 +1,4 @@
-"""Conditions of patterns: when an event belongs to an element."""
+"""Conditions: which events match an element of a pattern."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ T = TypeVar("T")
 
 
 class IterativeCondition(ABC, Generic[T]):
-    """A condition on an event and on what the partial match has taken so far."""
+    """A condition on an event and the partial match so far."""
 
     class Context(Protocol):
-        """What a condition may ask about the partial match."""
+        """Access to the partial match and the time."""
 
         def get_events_for_pattern(self, name: str) -> list[Any]:
             """Return the events that this partial match has taken for an element, in order."""
@@ -40,15 +40,15 @@ class IterativeCondition(ABC, Generic[T]):
 
     @abstractmethod
     def filter(self, value: T, ctx: IterativeCondition.Context) -> bool:
-        """Tell whether the event belongs to the element."""
+        """Return whether the event matches the element."""
 
 
 class SimpleCondition(ABC, Generic[T]):
-    """A condition on the event alone; asked once for an event, however many partial matches there are."""
+    """A condition on the event alone; evaluated once per event."""
 
     @abstractmethod
     def filter(self, value: T) -> bool:
-        """Tell whether the event belongs to the element."""
+        """Return whether the event matches the element."""
 
     @staticmethod
     def of(function: Callable[[Any], bool]) -> SimpleCondition[Any]:
@@ -97,8 +97,8 @@ def checked_condition(method: str, condition: Any) -> Any:
     function = getattr(condition, "filter", condition)
     if any(is_kind(function) for is_kind in _NEVER_FALSE):
         raise TypeError(
-            f"{method}: {condition!r} is a coroutine or generator function: what it returns is always true. Give "
-            "a plain function."
+            f"{method}: {condition!r} is a coroutine or generator function, whose result is always true. Pass a plain "
+            "function."
         )
     if isinstance(condition, (IterativeCondition, SimpleCondition, Expression, BooleanConditions)):
         return condition

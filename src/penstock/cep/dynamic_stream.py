@@ -1,4 +1,4 @@
-"""A stream in which patterns of another stream are looked for: `CEP.dynamic_patterns(stream, pattern_updates)`."""
+"""`CEP.dynamic_patterns(stream, pattern_updates)`: patterns that change while the job runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DynamicPatternStream(SearchedStream):
         self._are_updates_timed = False
 
     def side_output_malformed_updates(self, malformed_updates_output_tag: OutputTag) -> DynamicPatternStream:
-        """Let no pattern take the job down: send updates that cannot be understood to a side output.
+        """Send malformed updates to a side output instead of failing the job.
 
         They come as `{"update": the record, "error": why}`, and are counted as `numMalformedUpdates`. An event for
         which a condition raises then does not fulfil it; that is counted as `numConditionFailures`, and told there once
@@ -43,7 +43,7 @@ class DynamicPatternStream(SearchedStream):
         return self
 
     def updates_in_event_time(self) -> DynamicPatternStream:
-        """Let an update take effect at its timestamp: for the events from then on, however the streams run.
+        """Apply updates at their timestamps, whatever the order of arrival.
 
         Event time is then that of both streams, so the updates need timestamps and watermarks. Without this an update
         takes effect when it comes, and its watermark means nothing.
@@ -54,8 +54,8 @@ class DynamicPatternStream(SearchedStream):
     def _then(self, function: Any, output_type: TypeInformation | None) -> DataStream:
         if self._are_updates_timed and self._is_processing_time:
             raise GraphError(
-                "updates_in_event_time: in processing time an update takes effect when it comes; leave one of "
-                "updates_in_event_time() and in_processing_time() out."
+                "updates_in_event_time: in processing time an update takes effect when it arrives; leave out one of "
+                "updates_in_event_time() and in_processing_time()."
             )
         spec = DynamicSpec(
             Updates(self._stream.output_type),

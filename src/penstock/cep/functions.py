@@ -47,12 +47,12 @@ class PatternProcessFunction(Function, Generic[IN, OUT]):
     def process_match(self, match: dict[str, list[IN]], ctx: PatternProcessFunction.Context) -> Iterable[OUT] | None:
         """Yield or return the results for a match: events by name of their element, in order.
 
-        An element that took no event is not in the match. A third argument would be a collector.
+        An element that took no event is not in the match. An optional third parameter is a collector.
         """
 
 
 class TimedOutPartialMatchHandler(ABC):
-    """To be derived from beside `PatternProcessFunction`: is told of partial matches that have run out of time."""
+    """Mix-in for `PatternProcessFunction` that handles timed-out partial matches."""
 
     @abstractmethod
     def process_timed_out_match(self, match: dict[str, list[Any]], ctx: PatternProcessFunction.Context) -> None:
@@ -72,11 +72,11 @@ class PatternFlatSelectFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     def flat_select(self, match: dict[str, list[IN]]) -> Iterable[OUT] | None:
-        """Yield or return the elements for a match; a second argument would be a collector."""
+        """Yield or return the elements for a match; an optional second parameter is a collector."""
 
 
 class PatternTimeoutFunction(Function, Generic[IN, OUT]):
-    """Turns each partial match that has run out of time into one element of a side output."""
+    """Turns each timed-out partial match into one element of a side output."""
 
     @abstractmethod
     def timeout(self, match: dict[str, list[IN]], timeout_timestamp: int) -> OUT:
@@ -84,8 +84,8 @@ class PatternTimeoutFunction(Function, Generic[IN, OUT]):
 
 
 class PatternFlatTimeoutFunction(Function, Generic[IN, OUT]):
-    """Turns each partial match that has run out of time into any number of elements of a side output."""
+    """Turns each timed-out partial match into any number of elements of a side output."""
 
     @abstractmethod
     def timeout(self, match: dict[str, list[IN]], timeout_timestamp: int) -> Iterable[OUT] | None:
-        """Yield or return the elements for a partial match; a third argument would be a collector."""
+        """Yield or return the elements for a partial match; an optional third parameter is a collector."""

@@ -1,8 +1,8 @@
-"""Patterns: what to look for in a stream, said element by element.
+"""Patterns to find in a stream, built element by element.
 
     Pattern.begin("small").where(col("amount") < 1).next("large").where(col("amount") > 500).within(600_000)
 
-A pattern that has no meaning is refused by the call that takes its meaning away.
+A meaningless pattern is refused by the call that makes it so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Length = int | Time | Duration | timedelta
 
 
 class MalformedPatternError(GraphError):
-    """A pattern that cannot be looked for; the message says why."""
+    """A pattern is invalid; the message says why."""
 
 
 class WithinType(Enum):
@@ -49,7 +49,7 @@ class WithinType(Enum):
 
 
 class Pattern:
-    """A pattern, seen from its last element: what is set belongs to that element."""
+    """A pattern; its methods configure the last element."""
 
     def __init__(
         self, element: Element, previous: Pattern | None, skip: AfterMatchSkipStrategy, group: Pattern | None = None
@@ -64,54 +64,54 @@ class Pattern:
 
     @staticmethod
     def begin(start: str | Pattern, after_match_skip_strategy: AfterMatchSkipStrategy | None = None) -> Pattern:
-        """Start a pattern with an element of a name, or with a group."""
+        """Start a pattern with a named element, or with a group."""
         skip = AfterMatchSkipStrategy.no_skip() if after_match_skip_strategy is None else after_match_skip_strategy
         if not isinstance(skip, AfterMatchSkipStrategy):
             raise MalformedPatternError(f"begin: expected an AfterMatchSkipStrategy, got {skip!r}.")
         return _with_element("begin", start, STRICT, None, skip)
 
     def next(self, following: str | Pattern) -> Pattern:
-        """Add what must come right after."""
+        """Add an element that must follow immediately."""
         return _with_element("next", following, STRICT, self, self._skip)
 
     def followed_by(self, following: str | Pattern) -> Pattern:
-        """Add what must come some time after: the first event that fits is taken."""
+        """Add an element that must follow some time later; only the first matching event is taken."""
         return _with_element("followed_by", following, RELAXED, self, self._skip)
 
     def followed_by_any(self, following: str | Pattern) -> Pattern:
-        """Add what must come some time after: there is a match for each event that fits."""
+        """Add an element that must follow some time later; each matching event gives a match."""
         return _with_element("followed_by_any", following, ANY, self, self._skip)
 
     def not_next(self, name: str) -> Pattern:
-        """Say what must not come right after."""
+        """Add an element that must not follow immediately."""
         return self._then_not("not_next", name, NOT_NEXT)
 
     def not_followed_by(self, name: str) -> Pattern:
-        """Say what must not come before the next element does; at the end of a pattern, not within its time."""
+        """Add an element that must not occur before the next one or, at the end of a pattern, within its time."""
         return self._then_not("not_followed_by", name, NOT_FOLLOW)
 
     def _then_not(self, method: str, name: str, contiguity: str) -> Pattern:
         if self._element.is_optional:
             raise MalformedPatternError(
                 f"{method}: what must not come cannot stand behind {self.get_name()!r}, which may be left out. Use two "
-                "patterns: one with it, one without."
+                "patterns: one with it, one without it."
             )
         if isinstance(name, Pattern):
-            raise MalformedPatternError(f"{method}: a group cannot be negated; give a name.")
+            raise MalformedPatternError(f"{method}: a group cannot be negated; pass a name.")
         return _with_element(method, name, contiguity, self, self._skip)
 
     # ---- conditions ----
 
     def where(self, condition: Condition) -> Pattern:
-        """Add a condition; with one that is there already, both must hold."""
+        """Add a condition, combined with earlier ones by and."""
         return self._combine("where", "and", condition)
 
     def or_(self, condition: Condition) -> Pattern:
-        """Add a condition; with one that is there already, one of them must hold."""
+        """Add a condition, combined with earlier ones by or."""
         return self._combine("or_", "or", condition)
 
     def subtype(self, subtype_class: type) -> Pattern:
-        """Take objects of a class only."""
+        """Match only objects of a class."""
         if not isinstance(subtype_class, type):
             raise MalformedPatternError(f"subtype: expected a class, got {subtype_class!r}.")
         return self._combine("subtype", "and", SubtypeCondition(subtype_class))
@@ -129,29 +129,29 @@ class Pattern:
             raise MalformedPatternError(f"{self.get_name()!r}: {error}") from None
 
     def until(self, until_condition: Condition) -> Pattern:
-        """End a loop at an event, which is neither taken nor passed over."""
+        """End a loop at a matching event, which is not part of the match."""
         if self._element.until is not None:
-            raise MalformedPatternError(f"until: {self.get_name()!r} has an until condition already; it can have one.")
+            raise MalformedPatternError(f"until: {self.get_name()!r} already has an until condition.")
         if not self._element.is_loop:
             raise MalformedPatternError(
-                f"until: {self.get_name()!r} is no loop; call one_or_more() or times_or_more(n) before."
+                f"until: {self.get_name()!r} is not a loop; call one_or_more() or times_or_more(n) first."
             )
         return self._set(until=self._checked("until", until_condition))
 
     # ---- quantifiers ----
 
     def one_or_more(self, window_time: Length | None = None) -> Pattern:
-        """Take one event or more; `window_time` bounds the time between two of them."""
+        """Match one or more events; `window_time` limits the time between two of them."""
         return self._quantify("one_or_more", 1, None, window_time)
 
     def times_or_more(self, times: int, window_time: Length | None = None) -> Pattern:
-        """Take so many events or more; `window_time` bounds the time between two of them."""
+        """Match this many events or more; `window_time` limits the time between two of them."""
         return self._quantify("times_or_more", _count("times_or_more", times, 1), None, window_time)
 
     def times(
         self, from_times: int, to_times: int | Length | None = None, window_time: Length | None = None
     ) -> Pattern:
-        """Take so many events, or from so many to so many; `window_time` bounds the time between two of them."""
+        """Match this many events, or from `least` to `most`; `window_time` limits the time between two of them."""
         if to_times is not None and not isinstance(to_times, int):
             to_times, window_time = None, to_times
         if to_times is None:
@@ -166,7 +166,7 @@ class Pattern:
     def _quantify(self, method: str, least: int, most: int | None, gap: Length | None) -> Pattern:
         self._refuse_not(method)
         if self._element.is_quantified:
-            raise MalformedPatternError(f"{method}: {self.get_name()!r} has a quantifier already; it can have one.")
+            raise MalformedPatternError(f"{method}: {self.get_name()!r} already has a quantifier.")
         # As in Flink, a quantifier starts anew: optional() is to be called after it.
         fresh = {"is_optional": False, "inner": RELAXED}
         return self._set(
@@ -174,19 +174,19 @@ class Pattern:
         )
 
     def optional(self) -> Pattern:
-        """Let the element be left out."""
+        """Make the element optional."""
         self._refuse_not("optional")
         if self._previous is not None and self._previous._element.is_greedy:
             raise MalformedPatternError(
                 f"optional: {self.get_name()!r} comes after {self._previous.get_name()!r}, which is greedy: an element "
-                "behind a greedy one cannot be left out."
+                "after a greedy one cannot be optional."
             )
         if self._element.is_optional:
-            raise MalformedPatternError(f"optional: {self.get_name()!r} is optional already.")
+            raise MalformedPatternError(f"optional: {self.get_name()!r} is already optional.")
         return self._set(is_optional=True)
 
     def greedy(self) -> Pattern:
-        """Let a loop take all it can: no event that fits it goes to the next element."""
+        """Make a loop greedy: it takes every matching event."""
         self._refuse_group("greedy")
         self._refuse_not("greedy")
         if self._element.inner == ANY:
@@ -195,11 +195,11 @@ class Pattern:
         return self._set(is_greedy=True)
 
     def consecutive(self) -> Pattern:
-        """Let the events of a loop come right after each other."""
+        """Require the events of a loop to follow each other immediately."""
         return self._set_inner("consecutive", STRICT)
 
     def allow_combinations(self) -> Pattern:
-        """Let a loop also pass over events that fit."""
+        """Allow a loop to also skip matching events."""
         return self._set_inner("allow_combinations", ANY)
 
     def _set_inner(self, method: str, inner: str) -> Pattern:
@@ -215,7 +215,7 @@ class Pattern:
     # ---- time ----
 
     def within(self, window_time: Length, within_type: WithinType = WithinType.FIRST_AND_LAST) -> Pattern:
-        """Bound the time of a whole match (the smallest bound of all elements counts), or since the event before."""
+        """Limit the time of a whole match (the smallest limit counts), or since the previous event."""
         if not isinstance(within_type, WithinType):
             raise MalformedPatternError(f"within: expected a WithinType, got {within_type!r}.")
         length = _length("within", window_time)
@@ -234,7 +234,7 @@ class Pattern:
         return self._previous
 
     def get_after_match_skip_strategy(self) -> AfterMatchSkipStrategy:
-        """Return what happens to other matches when one comes out."""
+        """Return the skip strategy."""
         return self._skip
 
     def get_condition(self) -> Condition | None:
@@ -265,20 +265,20 @@ class Pattern:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Pattern:
-        """Make the pattern that plain data stand for; docs/cep.md has their form. Nothing is evaluated or unpickled."""
+        """Build a pattern from plain data, as described in docs/cep.md. Nothing is evaluated or unpickled."""
         from penstock.cep.pattern_data import pattern_from_data
 
         return pattern_from_data(data)
 
     @staticmethod
     def from_json(text: str | bytes) -> Pattern:
-        """Make the pattern that a text of JSON stands for, see `from_dict`."""
+        """Build a pattern from JSON text, see `from_dict`."""
         from penstock.cep.pattern_data import pattern_from_json
 
         return pattern_from_json(text)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the pattern as plain data, fit for JSON; a pattern with Python functions is refused."""
+        """Return the pattern as plain data for JSON; raises if it has Python functions."""
         from penstock.cep.pattern_data import pattern_to_data
 
         return pattern_to_data(self)
@@ -295,11 +295,11 @@ class Pattern:
 
     def _refuse_not(self, method: str) -> None:
         if self._element.is_negative:
-            raise MalformedPatternError(f"{method}: {self.get_name()!r} must not come, so it can have no quantifier.")
+            raise MalformedPatternError(f"{method}: {self.get_name()!r} is negated, so it cannot have a quantifier.")
 
     def _refuse_group(self, method: str) -> None:
         if self._element.group:
-            raise MalformedPatternError(f"{method}: a group cannot have this; set it for the elements of the group.")
+            raise MalformedPatternError(f"{method}: not possible for a group; call it on the elements of the group.")
 
     def _refuse_single(self, method: str) -> None:
         if not self._element.is_quantified:
@@ -340,7 +340,9 @@ def _length(method: str, length: Any) -> int:
     if millis <= 0:
         raise MalformedPatternError(f"{method}: the time must be above 0 ms, got {millis} ms.")
     if millis > MAX_WATERMARK:
-        raise MalformedPatternError(f"{method}: the time must fit 64 bits, got {millis} ms; leave it out for no bound.")
+        raise MalformedPatternError(
+            f"{method}: the time must fit into 64 bits, got {millis} ms; leave it out for no limit."
+        )
     return millis
 
 
@@ -389,5 +391,5 @@ def _check_end(elements: tuple[Element, ...]) -> None:
     has_window = any(windows_of(elements)) or last.within_previous is not None
     if last.contiguity == NOT_FOLLOW and not has_window:
         raise MalformedPatternError(
-            f"not_followed_by({last.name!r}) is the last element, so the pattern needs an end: call within(...)."
+            f"not_followed_by({last.name!r}) is the last element, so the pattern needs a time limit: call within(...)."
         )

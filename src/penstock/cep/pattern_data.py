@@ -183,12 +183,12 @@ def _begun(
 ) -> Pattern:
     """The pattern with one element more; it has its name or group."""
     if ("name" in data) == ("group" in data):
-        raise refuse(place, "an element has either a name or a group")
+        raise refuse(place, "an element needs either a name or a group")
     start = _sequence(data["group"], f"{place}.group", functions, None) if "group" in data else data["name"]
     follows = data.get("follows")
     if before is None:
         if follows is not None:
-            raise refuse(f"{place}.follows", "there is nothing that the first element could follow")
+            raise refuse(f"{place}.follows", "the first element cannot have 'follows'")
         return _placed(place, Pattern.begin, start, skip)
     if not isinstance(follows, str) or follows not in _FOLLOWS.values():
         raise refuse(f"{place}.follows", f"expected one of {', '.join(_FOLLOWS.values())}, got {follows!r}")
@@ -201,7 +201,7 @@ def _set_conditions(pattern: Pattern, data: dict[str, Any], place: str, function
     if "times" in data:
         _set_times(pattern, data, place)
     elif "gap_ms" in data:
-        raise refuse(f"{place}.gap_ms", "an element that is taken once has no gap; give it times")
+        raise refuse(f"{place}.gap_ms", "gap_ms needs times")
     if "until" in data:
         _placed(place, pattern.until, condition_from_data(data["until"], f"{place}.until", functions))
     for mark in _MARKS:

@@ -1,4 +1,4 @@
-"""A stream in which a pattern is looked for: `CEP.pattern(stream, pattern)`."""
+"""`CEP.pattern(stream, pattern)`: find a pattern in a stream."""
 
 from __future__ import annotations
 
@@ -22,27 +22,25 @@ __all__ = ["CEP", "PatternStream"]
 
 
 class CEP:
-    """Where looking for patterns begins."""
+    """Entry point of complex event processing."""
 
     @staticmethod
     def pattern(stream: DataStream, pattern: Pattern, comparator: Any = None) -> PatternStream:
-        """Look for a pattern: in the events of each key, or in all events if the stream is not keyed.
+        """Find a pattern in the events of each key, or in all events if the stream is not keyed.
 
         `comparator` orders events of the same time: a function of two events that gives a number below, equal to or
         above 0, or an object with such a method `compare`.
         """
         check_search("CEP.pattern", stream, comparator)
         if not isinstance(pattern, Pattern):
-            raise GraphError(
-                f"CEP.pattern: expected a Pattern, which begins with Pattern.begin(name), got {pattern!r}."
-            )
+            raise GraphError(f"CEP.pattern: expected a Pattern, made with Pattern.begin(name), got {pattern!r}.")
         return PatternStream(stream, pattern, comparator)
 
     @staticmethod
     def dynamic_patterns(
         stream: DataStream, pattern_updates: DataStream, comparator: Any = None
     ) -> DynamicPatternStream:
-        """Look for patterns that are switched on, changed and off while the job runs.
+        """Find patterns that are added, changed and removed while the job runs.
 
         `pattern_updates` is a stream of `PatternUpdate`, or of what `PatternUpdate.from_dict` or `from_json` take:
         dicts, texts or bytes of JSON. Every subtask is given all of them. `comparator` is that of `CEP.pattern`.
@@ -50,7 +48,9 @@ class CEP:
         check_search("CEP.dynamic_patterns", stream, comparator)
         check_search("CEP.dynamic_patterns", pattern_updates, None)
         if stream.environment is not pattern_updates.environment:
-            raise GraphError("CEP.dynamic_patterns: the streams belong to different environments; build them from one.")
+            raise GraphError(
+                "CEP.dynamic_patterns: the streams belong to different environments; build them in one environment."
+            )
         return DynamicPatternStream(stream, pattern_updates, comparator)
 
 
@@ -68,7 +68,7 @@ class PatternStream(SearchedStream):
         check_expressions(self._automaton, stream.output_type)
 
     def allow_changed_pattern(self) -> PatternStream:
-        """Let the job go on from a savepoint or checkpoint of another pattern.
+        """Allow the job to resume from a savepoint or checkpoint of another pattern.
 
         The partial matches of the other pattern are dropped, and counted as `numPartialMatchesDropped`. Without this
         such a job is refused. Conditions may always change.

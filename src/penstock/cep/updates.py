@@ -51,7 +51,7 @@ class PatternUpdate:
         try:
             kept = pack_record([data, pickles], _FORM)
         except NotPlainError as error:
-            raise MalformedPatternError(f"PatternUpdate.put: the pattern is no plain data: {error}.") from None
+            raise MalformedPatternError(f"PatternUpdate.put: the pattern cannot be stored as data: {error}.") from None
         return PatternUpdate(_checked_id("PatternUpdate.put", pattern_id), kept)
 
     @staticmethod
@@ -93,7 +93,7 @@ name_in_pickles(PatternUpdate, "pattern update")
 
 def _checked_id(method: str, pattern_id: Any) -> str:
     if not isinstance(pattern_id, str) or not pattern_id:
-        raise MalformedPatternError(f"{method}: the id of a pattern is a text that is not empty, got {pattern_id!r}.")
+        raise MalformedPatternError(f"{method}: the id of a pattern must be a non-empty string, got {pattern_id!r}.")
     return pattern_id
 
 
@@ -118,7 +118,7 @@ class Updates:
             update = record
         else:
             raise MalformedPatternError(
-                f"expected a PatternUpdate, a dict or a text of JSON, got an object of {type(record).__name__}."
+                f"expected a PatternUpdate, a dict or JSON text, got an object of type {type(record).__name__}."
             )
         return Update(update.pattern_id, update.kept)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable
 
+from penstock.checkpoint.described_state import described_keys, merged_descriptions
 from penstock.checkpoint.directory import CheckpointDirectory
 from penstock.checkpoint.seal import Frames, Seal
 from penstock.common.plain_data import loaded
@@ -34,12 +35,15 @@ class VersionCommitter:
         for committer in self._committers.values():
             committer.use_workers(run_on_workers)
         self._listeners = _listeners(plan)
+        self._keys = described_keys(plan)
+        self._names = {chained.uid: chained.name for vertex in plan.vertices for chained in vertex.operators}
 
     def seal(
         self, previous: Seal, version: int, reports: Iterable[Report], offset: Offset, frames: Frames | None = None
     ) -> Seal:
         """Make a version final; `offset` and `frames` say where its sources stand."""
         seal = previous.followed_by(version, reports, self._ephemeral, offset, frames)
+        seal.described = merged_descriptions(seal.described, self._keys, self._names)
         self._directory.write_seal(seal)
         return seal
 

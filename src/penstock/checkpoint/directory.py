@@ -168,8 +168,8 @@ class CheckpointDirectory:
             # Ours, if we were killed before job.json had its name: then nothing else can have been written yet.
             if names and (names != ["penstock"] or not self._is_torn_beginning()):
                 raise CheckpointError(
-                    f"checkpoint directory {self.uri} is not empty and holds no Penstock job "
-                    f"(found {sorted(names)[0]!r}); choose an empty or new directory"
+                    f"checkpoint directory {self.uri} is not empty and contains no Penstock job (found "
+                    f"{sorted(names)[0]!r}); choose an empty or new directory"
                 )
 
     def _is_torn_beginning(self) -> bool:
@@ -225,7 +225,7 @@ class CheckpointDirectory:
             whole = [version for version in sealed[:-1] if not self._damage(version)]
             raise CheckpointError(_damage_text(self.uri, newest, damage, whole, is_published=is_published))
         _log.warning(
-            "checkpoint %s: version %d is damaged (%s); its batch was not done yet and is run again from version %d",
+            "checkpoint %s: version %d is damaged (%s); its batch was not finished and runs again from version %d",
             self.uri,
             newest,
             damage[0],
@@ -295,7 +295,7 @@ class CheckpointDirectory:
             return
         raise TakenOverError(
             f"checkpoint {self.uri} has a seal of version {version} that this process did not write ({path}): the job "
-            "has been started a second time; let only one of the two run, and start this one again if it is to be it"
+            "has been started a second time; run only one of the two"
         )
 
     def _seal_path(self, version: int) -> str:
@@ -310,7 +310,7 @@ class CheckpointDirectory:
         }
 
     def _forget_old(self) -> None:
-        # By count and not by number: whether versions are numbered without gaps is the engine's business.
+        # By count and not by number: an engine may number versions with gaps.
         old = [version for version in sorted(self._references)[: -self._retained] if version not in self._pinned]
         dropped = set().union(*(self._references.pop(version) for version in old))
         needed = set().union(*self._references.values())
@@ -354,6 +354,19 @@ class CheckpointDirectory:
         infos = self.filesystem.get_file_info(selector)
         return sorted(int(info.base_name[:-5]) for info in infos if info.base_name.endswith(".seal"))
 
+    def seal_files(self) -> dict[int, tuple[int, int]]:
+        """The versions that have a seal, each with time (ns) and size of the file: one that is made anew has others."""
+        selector = fs.FileSelector(f"{self.path}/penstock/seals", allow_not_found=True)
+        try:
+            infos = self.filesystem.get_file_info(selector)
+        except OSError as error:
+            raise CheckpointError(f"checkpoint directory {self.uri} cannot be read: {error}") from None
+        return {
+            int(info.base_name[:-5]): (info.mtime_ns or 0, info.size or 0)
+            for info in infos
+            if info.base_name.endswith(".seal") and info.base_name[:-5].isdigit()
+        }
+
     def last_seal(self) -> Seal | None:
         """The seal of the last version that is final; None if there is none."""
         versions = self.sealed_versions()
@@ -369,7 +382,7 @@ class CheckpointDirectory:
             return set(self._files_of(self.read_seal(version) or Seal()))
         except CheckpointError as error:
             # Older than the newest, which was checked: nobody goes on from it, and it goes in its turn.
-            _log.warning("checkpoint %s: %s; version %d cannot be gone back to", self.uri, error, version)
+            _log.warning("checkpoint %s: %s; version %d cannot be restored", self.uri, error, version)
             return set()
 
     def _staged_for(self, version: int) -> set[str]:
@@ -457,12 +470,12 @@ def _sync(path: str) -> None:
 
 def _damage_text(uri: str, version: int, damage: list[str], whole: list[int], *, is_published: bool) -> str:
     more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
-    more += "; its output may be published already, so its batch is not run again" if is_published else ""
+    more += "; its output may already be published, so its batch is not repeated" if is_published else ""
     ways = ["restore the files from a copy"]
     if whole:
         known = ", ".join(map(str, whole))
-        ways.append(f"go back to a version that is whole ({known}), see docs/state.md; output after it comes again")
-    ways.append("start anew in an empty directory")
+        ways.append(f"go back to an intact version ({known}), see docs/state.md; later output is written again")
+    ways.append("start from scratch in an empty directory")
     return f"checkpoint {uri}: version {version} is damaged: {damage[0]}{more}. What to do: {'; or '.join(ways)}"
 
 
@@ -481,9 +494,9 @@ def _difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
     for uid in new.keys() - old.keys():
         return f"it has no operator {new[uid]['name']!r} (uid {uid!r})"
     for uid in old.keys() - new.keys():
-        return f"it has operator {old[uid]['name']!r} (uid {uid!r}), which this job lacks"
+        return f"it has the operator {old[uid]['name']!r} (uid {uid!r}), which this job lacks"
     for uid, vertex in new.items():
         for aspect in ("parallelism", "max_parallelism", "operators", "name"):
             if vertex[aspect] != old[uid].get(aspect):
                 return f"{aspect} of operator {vertex['name']!r} was {old[uid].get(aspect)}, now {vertex[aspect]}"
-    return "its operators come in another order"
+    return "its operators are in a different order"

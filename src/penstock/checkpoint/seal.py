@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from penstock.common.plain_data import UserValue, other_format, pack, unpack
 from penstock.errors import CheckpointError
-from penstock.runtime.report import Report, SubtaskEntry, decode_inline, encode_inline
+from penstock.runtime.report import Described, Report, SubtaskEntry, decode_inline, encode_inline
 from penstock.runtime.source_tasks import Offset
 from penstock.runtime.timestamps import slowest
 from penstock.state.versions import EMPTY, StateFile, StateVersion
@@ -34,7 +34,7 @@ class Seal:
     """Everything that is final after a version.
 
     `offset` is where Penstock's own sources stand, None at the very first, `frames` what Spark logged of those that
-    it reads, by operator uid. `owner` is the driver that made it final.
+    it reads, by operator uid. `owner` is the driver that made it final. `described` is for readers from outside.
     """
 
     version: int = -1
@@ -43,6 +43,7 @@ class Seal:
     offset: Offset | None = None
     frames: Frames = field(default_factory=dict)
     owner: str = field(default="", compare=False)
+    described: Described = field(default_factory=dict, compare=False)
 
     def entry(self, vertex_uid: str, subtask: int) -> SubtaskEntry:
         """What a subtask goes on from; empty at the very first."""
@@ -66,13 +67,14 @@ class Seal:
         The subtasks of an ephemeral vertex have no identity of their own: their entries become one (subtask 0),
         that of the slowest.
         """
-        seal = Seal(version, dict(self.entries), offset=offset, frames=frames or {})
+        seal = Seal(version, dict(self.entries), offset=offset, frames=frames or {}, described=dict(self.described))
         merged: dict[str, list[SubtaskEntry]] = {}
         for report in reports:
             if report.vertex_uid in ephemeral:
                 merged.setdefault(report.vertex_uid, []).append(report.entry)
             else:
                 seal.entries[report.vertex_uid, report.subtask] = report.entry
+            seal.described.update(report.described)
             for uid, items in report.committables.items():
                 seal.committables.setdefault(uid, []).extend(items)
         for uid, entries in merged.items():
@@ -109,6 +111,7 @@ def encode_seal(seal: Seal) -> bytes:
             "offset": {} if seal.offset is None else seal.offset.to_json(),
             "frames": seal.frames,
             "owner": seal.owner,
+            "described": seal.described,
         }
     )
     body = pa.compress(plain, codec="zstd", asbytes=True)
@@ -125,13 +128,13 @@ def decode_seal(data: bytes, path: str) -> Seal:
         raise CheckpointError(other_format(path, data[6:8].decode("ascii", "replace"), SEAL_VERSION.decode()))
     content = data[12:]
     if len(data) < 20 or data[:6] != _MAGIC or zlib.crc32(content) != int.from_bytes(data[8:12], "big"):
-        raise CheckpointError(f"{path} is damaged or cut short: its checksum does not match")
+        raise CheckpointError(f"{path} is damaged or truncated: its checksum does not match")
     size = int.from_bytes(content[:8], "big")
     plain = unpack(pa.decompress(content[8:], size, codec="zstd", asbytes=True))
     entries = {(uid, subtask): _entry_from_plain(*rest) for uid, subtask, *rest in plain["entries"]}
-    return Seal(
-        plain["version"], entries, plain["committables"], _offset(plain["offset"]), plain["frames"], plain["owner"]
-    )
+    stood = (_offset(plain["offset"]), plain["frames"], plain["owner"])
+    # Seals of earlier releases describe nothing.
+    return Seal(plain["version"], entries, plain["committables"], *stood, plain.get("described", {}))
 
 
 def _entry_to_plain(entry: SubtaskEntry) -> list[Any]:

@@ -9,11 +9,14 @@ from typer.core import TyperGroup
 
 import penstock
 from penstock.cli import jobs, kafka, state
+from penstock.cli.metrics import metrics
 from penstock.cli.output import note
+from penstock.cli.query import query, query_server
 from penstock.cli.run import run
 from penstock.cli.server import server
 from penstock.cli.settings import settings
 from penstock.cli.sql import sql
+from penstock.cli.submit import restore, submit
 from penstock.errors import PenstockError
 
 
@@ -30,7 +33,7 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     cls=_Commands,
-    help="Jobs of Penstock on this machine: start, watch, save, stop; and what is in their state.",
+    help="Run and manage Penstock jobs on this machine, and inspect their state.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -47,7 +50,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Options that stand before the command."""
@@ -60,7 +63,15 @@ app.command("list")(jobs.list_jobs)
 app.command("savepoint")(jobs.savepoint)
 app.command("stop")(jobs.stop)
 app.command("cancel")(jobs.cancel)
+app.command("info")(jobs.info)
+app.command("logs")(jobs.logs)
+app.command("metrics")(jobs.metrics)
+app.command("submit", context_settings={"allow_interspersed_args": False})(submit)
+app.command("restore", context_settings={"allow_interspersed_args": False})(restore)
 app.command("server")(server)
+app.command("query")(query)
+app.command("query-server")(query_server)
+app.command("metrics")(metrics)
 app.command("settings")(settings)
 app.add_typer(state.app, name="state")
 app.add_typer(kafka.app, name="kafka")

@@ -50,4 +50,4 @@ def tell_of_unknown(
 
     for key in keys_of_nobody(configuration.to_dict()):
         if not key.startswith(others):
-            note(f"penstock: -D {key}: neither Penstock nor Spark knows this key; {reader}")
+            note(f"penstock: -D {key}: unknown to Penstock and Spark; {reader}")

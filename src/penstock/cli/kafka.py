@@ -14,11 +14,13 @@ from penstock.kafka_broker import KAFKA_VERSION, LocalBroker, default_folder, ha
 # Kafka's own port, which every example in the world uses.
 _PORT = 9092
 
-app = typer.Typer(help="A real Kafka broker on this machine, for trying things.", no_args_is_help=True)
+app = typer.Typer(help="Run a real Kafka broker on this machine, for development and tests.", no_args_is_help=True)
 
 DataDirectory = Annotated[
     Path | None,
-    typer.Option("--data-dir", metavar="DIRECTORY", help="Where the broker keeps its data; default: the user's cache."),
+    typer.Option(
+        "--data-dir", metavar="DIRECTORY", help="Directory for the broker's data; default: your cache folder."
+    ),
 ]
 
 
@@ -27,14 +29,15 @@ def start(
     port: Annotated[int | None, typer.Option(help=f"Port of 127.0.0.1; default: {_PORT}.", min=1, max=65535)] = None,
     data_dir: DataDirectory = None,
     topic: Annotated[
-        list[str] | None, typer.Option(metavar="NAME:PARTITIONS", help="A topic to have; may be given several times.")
+        list[str] | None,
+        typer.Option(metavar="NAME:PARTITIONS", help="Create this topic if it is missing; may be repeated."),
     ] = None,
 ) -> None:
     """Have a broker running, with these topics; fetches it once if it is not here."""
     wanted = [_parsed(text) for text in topic or []]
     broker = _broker(data_dir, port)
     if not has_broker_jars():
-        typer.echo(f"fetching Kafka {KAFKA_VERSION}, about 45 MB, this once", err=True)
+        typer.echo(f"fetching Kafka {KAFKA_VERSION}, about 45 MB; needed only once", err=True)
     broker.start()
     for name, partitions in wanted:
         broker.create_topic(name, partitions)
@@ -44,7 +47,7 @@ def start(
 @app.command()
 def stop(
     data_dir: DataDirectory = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Delete its topics and all other data, too.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Also delete all topics and data.")] = False,
 ) -> None:
     """Stop the broker; its data stay, unless they are to be removed."""
     broker = _broker(data_dir)
@@ -59,7 +62,7 @@ def stop(
 @app.command()
 def status(
     data_dir: DataDirectory = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show address, process and topics of the broker; ends with 3 if none runs."""
     broker = _broker(data_dir)

@@ -65,7 +65,7 @@ class Program:
             code = compile(source, self.target, "exec")
         except (SyntaxError, ValueError) as error:
             text = "".join(traceback.format_exception_only(error)).rstrip()
-            raise ConfigurationError(f"script {self.target} is no Python program:\n{text}") from None
+            raise ConfigurationError(f"script {self.target} is not a Python program:\n{text}") from None
         return code, self.target, None, os.path.dirname(os.path.abspath(self.target))
 
 

@@ -11,17 +11,19 @@ import typer
 
 from penstock.cli.detached import DetachedProgram
 from penstock.cli.given_settings import configuration_of, tell_of_unknown
-from penstock.cli.output import note
+from penstock.cli.output import note, show_json
 from penstock.cli.program import FAILED, Program
+from penstock.cli.waiting import waiting_for
 from penstock.common.configuration import Configuration
 from penstock.common.given_configuration import giving
+from penstock.job.reporting import REPORT_TO, check_report_url
 
 
 def run(
     target: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="PROGRAM", help="Path of a script, and its arguments; options of `run` stand before it."
+            metavar="PROGRAM", help="Script to run, followed by its arguments. Put the options of `run` before it."
         ),
     ] = None,
     module: Annotated[
@@ -30,35 +32,45 @@ def run(
     from_savepoint: Annotated[
         str | None,
         typer.Option(
-            "--from-savepoint", "-s", metavar="PATH", help="Go on from a savepoint, or another job's checkpoint."
+            "--from-savepoint", "-s", metavar="PATH", help="Resume from a savepoint, or from another job's checkpoint."
         ),
     ] = None,
     allow_non_restored_state: Annotated[
         bool,
         typer.Option(
-            "--allow-non-restored-state", "-n", help="Drop state of operators that the program has no longer."
+            "--allow-non-restored-state", "-n", help="Drop the state of operators that no longer exist in the program."
         ),
     ] = False,
     parallelism: Annotated[
-        int | None, typer.Option("--parallelism", "-p", metavar="N", min=1, help="Subtasks of operators that set none.")
+        int | None,
+        typer.Option("--parallelism", "-p", metavar="N", min=1, help="Parallelism of operators that set none."),
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Any setting; may be given many times.")
+        list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Set a configuration key; may be repeated.")
     ] = None,
-    master: Annotated[str | None, typer.Option("--master", help="Spark's master, as local[4].")] = None,
+    master: Annotated[str | None, typer.Option("--master", help="Spark master, such as local[4].")] = None,
     detached: Annotated[
-        bool, typer.Option("--detached", "-d", help="Go on in the background; prints the id of the job.")
+        bool, typer.Option("--detached", "-d", help="Run in the background and print the job id.")
     ] = False,
     ui: Annotated[
-        bool, typer.Option("--ui", help="Serve pages that show the job while it runs; prints the link to them.")
+        bool, typer.Option("--ui", help="Serve pages that show the job while it runs, and print the link to them.")
     ] = False,
     ui_port: Annotated[
         int | None,
-        typer.Option("--ui-port", metavar="PORT", min=0, max=65535, help="Port of these pages; else a free one."),
+        typer.Option("--ui-port", metavar="PORT", min=0, max=65535, help="Port of these pages; default: a free one."),
     ] = None,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Where the output of a detached program goes.")
+        Path | None, typer.Option("--log", metavar="FILE", help="File for the output of a detached program.")
     ] = None,
+    report_to: Annotated[
+        str | None,
+        typer.Option(
+            "--report-to", metavar="URL", envvar=REPORT_TO, help="A server on another machine that is to show the job."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --detached: print id, process and log as JSON, for programs.")
+    ] = False,
 ) -> None:
     """Run a program. What it sets itself wins over what is given here."""
     words = list(target or ())
@@ -66,8 +78,12 @@ def run(
         raise typer.BadParameter("give the path of a script, or a module with -m", param_hint="PROGRAM")
     if module is None and not os.path.isfile(words[0]):
         raise typer.BadParameter(f"there is no script {words[0]}", param_hint="PROGRAM")
+    if as_json and not detached:
+        raise typer.BadParameter("is for --detached only", param_hint="--json")
     if log is not None and not detached:
-        raise typer.BadParameter("is for --detached only", param_hint="--log")
+        raise typer.BadParameter("only works with --detached", param_hint="--log")
+    if report_to is not None:
+        os.environ[REPORT_TO] = check_report_url(report_to)
     given = [*(settings or []), *_ui_settings(ui, ui_port)]
     configuration = configuration_of(given, from_savepoint, parallelism, master, allow_non_restored_state)
     program = Program(module or words.pop(0), is_module=module is not None, arguments=tuple(words))
@@ -75,7 +91,7 @@ def run(
         tell_of_unknown(configuration, ("table.",))
     _tell_of_misplaced(words)
     if detached:
-        raise typer.Exit(_run_detached(program, configuration, log))
+        raise typer.Exit(_run_detached(program, configuration, log, as_json=as_json))
     with giving(configuration):
         raise typer.Exit(program.run())
 
@@ -92,16 +108,23 @@ def _tell_of_misplaced(arguments: list[str]) -> None:
     for word, following in itertools.pairwise([*arguments, ""]):
         text = following if word == "-D" else word[2:] if word.startswith("-D") else ""
         if "=" in text:
-            note(f"penstock: -D {text} stands behind the program, so it is an argument of it; put it before")
+            note(
+                f"penstock: -D {text} comes after the program, so it is passed to the program; put it before the "
+                "program"
+            )
 
 
-def _run_detached(program: Program, configuration: Configuration, log: Path | None) -> int:
+def _run_detached(program: Program, configuration: Configuration, log: Path | None, *, as_json: bool) -> int:
     started = DetachedProgram(program, configuration, log)
-    outcome = started.await_job()
+    with waiting_for(f"the job of {program.target} to start"):
+        outcome = started.await_job()
     if isinstance(outcome, int):
         note(started.tail())
-        note(f"the program ended ({outcome}) without a job to watch; its output: {started.log}")
+        note(f"the program ended ({outcome}) without starting a job; its output: {started.log}")
         return FAILED if outcome < 0 else outcome  # a signal has no exit code of its own
-    note(f"job {outcome.name!r} runs as process {outcome.pid}; its output: {started.log}")
-    typer.echo(outcome.job_id)
+    note(f"job {outcome.name!r} runs in process {outcome.pid}; its output: {started.log}")
+    if as_json:
+        show_json({"job_id": outcome.job_id, "pid": outcome.pid, "log": str(started.log)})
+    else:
+        typer.echo(outcome.job_id)
     return 0

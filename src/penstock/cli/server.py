@@ -35,11 +35,25 @@ def server(
         list[str] | None,
         typer.Option("--host-name", metavar="NAME", help="Name by which the server is addressed; several are fine."),
     ] = None,
+    registry: Annotated[
+        str | None,
+        typer.Option(
+            "--registry",
+            metavar="URL",
+            help="A SQLite file, or postgresql://...; servers may share it.",
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", metavar="FOLDER", help="Where programs, logs and checkpoints of drivers are kept."),
+    ] = None,
+    history: Annotated[int, typer.Option("--history", metavar="N", min=1, help="Ended jobs to remember.")] = 100,
+    log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="Where the server's own log goes.")] = None,
     pages: Annotated[
         Path | None, typer.Option("--pages", metavar="FOLDER", help="Other static pages to serve at /.")
     ] = None,
 ) -> None:
-    """Serve the jobs of this user: REST with Flink's paths, and pages. Ctrl-C ends the server, not the jobs."""
+    """Take programs, keep their drivers running, and serve jobs over HTTP. Ctrl-C ends the server, not the jobs."""
     # Here, because other commands need not wait for a web server to be loaded.
     try:
         from penstock.server.running import ServerOptions, run_server
@@ -55,5 +69,9 @@ def server(
         key=key,
         host_names=tuple(host_name or ()),
         pages=pages,
+        registry=registry,
+        folder=folder,
+        history=history,
+        log=log,
     )
     run_server(options, tell=note)

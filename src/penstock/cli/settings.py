@@ -13,9 +13,10 @@ from penstock.graph.settings_page import settings_page
 
 def settings(
     text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="Show only settings with this text in key or meaning.")
+        str | None,
+        typer.Argument(metavar="TEXT", help="Show only settings whose key or description contains this text."),
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page of the documentation instead.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the documentation page as Markdown.")] = False,
 ) -> None:
     """Show the settings that a job can be given with -D, their defaults and what they mean."""
     if markdown:

@@ -31,28 +31,28 @@ class Format(enum.Enum):
 
 def sql(
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", metavar="FILE", help="Run the statements of a file, and end.")
+        Path | None, typer.Option("--file", "-f", metavar="FILE", help="Run the statements of a file and exit.")
     ] = None,
     execute: Annotated[
-        str | None, typer.Option("--execute", "-e", metavar="SQL", help="Run these statements, and end.")
+        str | None, typer.Option("--execute", "-e", metavar="SQL", help="Run these statements and exit.")
     ] = None,
     init: Annotated[
-        Path | None, typer.Option("--init", "-i", metavar="FILE", help="Run the statements of a file first.")
+        Path | None, typer.Option("--init", "-i", metavar="FILE", help="Run the statements of a file before starting.")
     ] = None,
     output_format: Annotated[
-        Format, typer.Option("--format", help="How results are written: json is a line a row.")
+        Format, typer.Option("--format", help="Output format; json prints one row per line.")
     ] = Format.TABLE,
     parallelism: Annotated[
         int | None, typer.Option("--parallelism", "-p", metavar="N", min=1, help="Subtasks of operators.")
     ] = None,
     from_savepoint: Annotated[
         str | None,
-        typer.Option("--from-savepoint", "-s", metavar="PATH", help="INSERTs go on from a savepoint."),
+        typer.Option("--from-savepoint", "-s", metavar="PATH", help="Resume INSERT jobs from a savepoint."),
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Any setting; may be given many times.")
+        list[str] | None, typer.Option("-D", metavar="KEY=VALUE", help="Set a configuration key; may be repeated.")
     ] = None,
-    master: Annotated[str | None, typer.Option("--master", help="Spark's master, as local[4].")] = None,
+    master: Annotated[str | None, typer.Option("--master", help="Spark master, such as local[4].")] = None,
 ) -> None:
     """Run Flink SQL: at a prompt, from a file, or from the command line."""
     if file is not None and execute is not None:
@@ -78,7 +78,7 @@ def _read(option: str, path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise typer.BadParameter(f"{path} cannot be read: {reason}", param_hint=option) from None
 
 

@@ -15,7 +15,9 @@ from penstock.errors import KeyEncodingError
 if TYPE_CHECKING:
     from penstock.savepoint.inspection import Inspection, KeyShare, OperatorSummary, StateSummary
 
-app = typer.Typer(help="State of jobs, in savepoints and checkpoints.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Inspect the state of jobs in savepoints and checkpoints.", no_args_is_help=True, rich_markup_mode=None
+)
 
 _TIMER_NAMES = {"__event_time_timers__": "(event time)", "__processing_time_timers__": "(processing time)"}
 _SHOWN_POSITIONS = 8
@@ -24,7 +26,7 @@ _SHOWN_KEY = 60
 
 @app.callback()
 def _group() -> None:
-    """State of jobs, in savepoints and checkpoints."""
+    """Inspect the state of jobs in savepoints and checkpoints."""
 
 
 @app.command()
@@ -33,9 +35,9 @@ def show(
     operator: Annotated[
         str | None, typer.Option("--operator", metavar="UID", help="Only the operator with this uid.")
     ] = None,
-    state: Annotated[str | None, typer.Option("--state", metavar="NAME", help="Only states of this name.")] = None,
-    top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="So many of the largest keys.")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    state: Annotated[str | None, typer.Option("--state", metavar="NAME", help="Only states with this name.")] = None,
+    top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="How many of the largest keys to show.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show operators, states, their sizes and their largest keys. Nothing is changed, and no job is disturbed."""
     # Here, because other commands need not wait until half of Penstock is loaded.
@@ -92,7 +94,7 @@ def _show_operator(operator: OperatorSummary) -> None:
     if operator.frames is not None:
         typer.echo(f"  positions by Spark: {_short(operator.frames)}")
     if record.output:
-        typer.echo(f"  files that the sink has begun: {len(record.output)}")
+        typer.echo(f"  unfinished files of the sink: {len(record.output)}")
     if operator.states:
         _show_states(operator.states)
     largest = [(state.name, share) for state in operator.states for share in state.by_bytes]

@@ -1,4 +1,4 @@
-"""Vocabulary shared by all layers: types, time, watermarks, configuration, job handles."""
+"""Types, time, watermarks, configuration and job handles, used by all layers."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _SHOWN.maxstring = _SHOWN.maxother = 80
 
 
 def shown(value: Any) -> str:
-    """Return a value as an error message shows it: short, however large it is."""
+    """Return a value as text for an error message, shortened if it is long."""
     return _SHOWN.repr(value)
 
 
@@ -64,7 +64,7 @@ class TypeInformation(ABC, Generic[T_co]):
         """Return `value` as this type, without loss; floating-point numbers round. Raises TypeError if it cannot be."""
 
     def check(self, value: Any) -> None:
-        """Raise TypeError if `value` cannot be of this type."""
+        """Raise TypeError if `value` does not fit this type."""
         self.coerce(value)
 
     def need_conversion(self) -> bool:

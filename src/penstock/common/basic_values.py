@@ -1,7 +1,7 @@
-"""What a declared type without parts makes of a value: it is converted where nothing is lost, and refused otherwise.
+"""Conversion of values to basic declared types: a value is converted if nothing is lost, and refused otherwise.
 
-PyFlink's coders convert too, but cut what does not fit (INT of 1.5 is 1). FLOAT and DOUBLE round, as floating-point
-numbers do.
+PyFlink's coders convert too, but truncate what does not fit (INT of 1.5 is 1). FLOAT and DOUBLE round, as
+floating-point numbers do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["CONVERTERS", "UnfitError", "to_date", "to_time", "to_timestamp"]
 
 
 class UnfitError(TypeError):
-    """A value is not of a type; the text, which may be empty, says why or what to do."""
+    """A value does not fit a type; the text, which may be empty, says why or what to do."""
 
 
 def _to_string(value: Any) -> str:

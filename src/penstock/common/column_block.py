@@ -1,7 +1,4 @@
-"""Records kept as Arrow columns until somebody needs objects.
-
-Which operators work on columns, and how they travel, is the runtime's business.
-"""
+"""Blocks of records as Arrow columns, converted to objects only when needed."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ Form = str | type
 
 
 class ColumnBlock:
-    """Many records as one Arrow batch. Objects are made once, when they are asked for, and belong to whoever has it."""
+    """Many records as one Arrow batch; objects are created once, on first use."""
 
     __slots__ = ("_values", "batch", "form")
 
@@ -41,7 +38,7 @@ class ColumnBlock:
     form: Form
 
     def __init__(self, batch: pa.RecordBatch, form: Form, values: list[Any] | None = None) -> None:
-        """Take the columns and what a row of them becomes; `values` if the objects are at hand."""
+        """Take the columns and the form of a record; `values` if the objects already exist."""
         self.batch = batch
         self.form = form
         self._values = values
@@ -57,7 +54,7 @@ class ColumnBlock:
         return self._values
 
     def apart(self) -> ColumnBlock:
-        """The same records for somebody else, who may change the objects that they become."""
+        """Return the same records with their own objects, which the caller may change."""
         return self if self._values is None and self._is_unchangeable() else ColumnBlock(self.batch, self.form)
 
     def _is_unchangeable(self) -> bool:
@@ -65,7 +62,7 @@ class ColumnBlock:
         return (is_tuple or self.form in _WITHOUT_NAMES) and not any(map(pa.types.is_nested, self.batch.schema.types))
 
     def column(self, field: str | int) -> pa.Array | None:
-        """The column of what `read_field` reads from the objects; None where there is none, or not just one."""
+        """Return the column of a field as `read_field` finds it; None if there is no single column."""
         is_tuple = isinstance(self.form, type) and issubclass(self.form, tuple)
         if isinstance(field, str):
             position = -1 if self.form in _WITHOUT_NAMES else self.batch.schema.get_field_index(field)
@@ -98,20 +95,20 @@ class ColumnBlock:
 
 
 class ColumnSelector(ABC):
-    """A function of a record that reads fields and does nothing else, so that columns can answer in its place."""
+    """A function of a record that only reads fields, so that it can be evaluated on columns."""
 
     @property
     @abstractmethod
     def key_fields(self) -> str | int | tuple[str | int, ...] | None:
-        """The field it returns, or the fields it returns a tuple of; None where one of them is more than a field."""
+        """The field it returns, or the fields of the tuple it returns; None if it does more than read fields."""
 
 
 class ColumnMap(ABC):
-    """A function of a record that can do the same to a block of columns."""
+    """A function of a record that can also be applied to a block of columns."""
 
     @abstractmethod
     def map_columns(self, block: ColumnBlock) -> ColumnBlock | None:
-        """What the records of a block become, as columns; None where only the objects can tell."""
+        """Return the results for a block as columns; None if objects are needed."""
 
 
 def objects_of(batch: pa.RecordBatch, form: Form) -> list[Any]:
@@ -122,13 +119,13 @@ def objects_of(batch: pa.RecordBatch, form: Form) -> list[Any]:
 
 
 def columns_or_objects(batch: pa.RecordBatch, form: Form) -> ColumnBlock | list[Any]:
-    """The rows of an Arrow batch, as columns if they can stay that."""
+    """Return the rows of an Arrow batch, as columns if possible."""
     return ColumnBlock(batch, form) if can_stay_columns(batch.schema) else objects_of(batch, form)
 
 
 @lru_cache(maxsize=64)
 def can_stay_columns(schema: pa.Schema) -> bool:
-    """Whether the columns can travel as they are: some, with types that mean the same in every process."""
+    """Return whether the columns can be sent as they are: not empty, with types that mean the same in every process."""
     return len(schema) > 0 and not any(map(_is_particular, schema.types))
 
 

@@ -1,4 +1,4 @@
-"""`CompletableFuture`, PyFlink's view of a result that is still to come."""
+"""`CompletableFuture`, under PyFlink's name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class CompletableFuture(Generic[T]):
-    """A result that is still to come, over a `concurrent.futures.Future`."""
+    """A future result; wraps a `concurrent.futures.Future`."""
 
     def __init__(self, future: Future[Any], py_class: Callable[[Any], T] | None = None) -> None:
         self._future = future

@@ -90,7 +90,7 @@ class ListTypeInfo(_SequenceTypeInfo[T_co]):
 
 
 class FrozenListTypeInfo(ListTypeInfo[T_co]):
-    """A list whose values in Python are tuples, for state that nobody can change."""
+    """A list stored as a tuple, for immutable state."""
 
 
 class BasicArrayTypeInfo(_SequenceTypeInfo[T_co]):
@@ -201,7 +201,7 @@ class _FieldsTypeInfo(TypeInformation[T_co]):
         if len(self._field_names) != len(self._field_types):
             raise ValueError(
                 f"{self._name} got {len(self._field_names)} field names for {len(self._field_types)} types: "
-                f"give one for each"
+                f"pass one for each"
             )
         if len(set(self._field_names)) != len(self._field_names):
             raise ValueError(f"{self._name} has a field name twice: {', '.join(self._field_names)}")
@@ -272,8 +272,8 @@ class TupleTypeInfo(_FieldsTypeInfo[tuple[Any, ...]]):
 class RowTypeInfo(_FieldsTypeInfo[Row]):
     """A `Row`, with the declared names or f0, f1 and so on.
 
-    Values may be rows without names, tuples and lists, by position; and what has just these names in any order: a Row,
-    a dict, a named tuple, a dataclass.
+    Values may be rows without names, tuples and lists, by position; or a Row, dict, named tuple or dataclass with
+    exactly these names, in any order.
     """
 
     _name = "ROW"
@@ -312,23 +312,23 @@ class RowTypeInfo(_FieldsTypeInfo[Row]):
         return self._has_names
 
     def with_aliases(self, **aliases: str | Iterable[str]) -> RowTypeInfo:
-        """Return the type with names that fields had before: state that has them is read (`new="old"`)."""
+        """Return the type with old names of renamed fields, for reading old state (`new="old"`)."""
         changed = self._copied(aliases)
         changed._aliases.update({new: alias_names(old) for new, old in aliases.items()})
         return changed
 
     def with_defaults(self, **defaults: Any) -> RowTypeInfo:
-        """Return the type with values for fields that older state does not have."""
+        """Return the type with defaults for fields that old state does not have."""
         changed = self._copied(defaults)
         changed._defaults.update(defaults)
         return changed
 
     def field_aliases(self) -> dict[str, tuple[str, ...]]:
-        """Return the names that fields had before, by their name now."""
+        """Return the old names of fields, by current name."""
         return self._aliases
 
     def field_defaults(self) -> dict[str, Callable[[], Any]]:
-        """Return what makes the value of a field that older state does not have, for the fields that have one."""
+        """Return factories for the defaults of fields, by name."""
         return {name: partial(_given, value) for name, value in self._defaults.items()}
 
     def _copied(self, named: Iterable[str]) -> RowTypeInfo:
@@ -340,7 +340,7 @@ class RowTypeInfo(_FieldsTypeInfo[Row]):
         return changed
 
     def field_values(self, value: Any) -> Sequence[Any]:
-        """Return the fields of what can be a row of this type, in its order and not checked; raises TypeError."""
+        """Return the fields of a row-like value in the order of this type, unchecked; raises TypeError."""
         values: Sequence[Any] = self._values_of(value)
         return values
 

@@ -140,7 +140,7 @@ class Configuration:
         if not isinstance(key, str) or not key:
             raise ConfigurationError(f"a configuration key is a non-empty string, got {key!r}")
         if value is None:
-            raise ConfigurationError(f"{key} was set to None: leave it out or remove it with remove_config")
+            raise ConfigurationError(f"{key} was set to None: leave it out, or remove it with remove_config")
         self._values[key] = value
         return self
 

@@ -10,12 +10,10 @@ from penstock.errors import ConfigurationError
 __all__ = ["ExecutionConfig"]
 
 _MAX_PARALLELISM_LIMIT = 32768
-_SPARK_CANCELS = "Spark ends the tasks of a job that is cancelled; spark.task.reaper.* says how patiently"
-_NO_LATENCY = "records travel in blocks and carry no markers; progress() and the metrics of the job tell its lag"
-_WATERMARKS_FOLLOW_RECORDS = (
-    "watermarks follow records, not the clock; pipeline.watermark-every-records says how many records lie between two"
-)
-_TYPES_CHOOSE = "values are encoded as their declared types say, and pickled where none is declared"
+_SPARK_CANCELS = "Spark ends the tasks of a cancelled job; see the settings spark.task.reaper.*"
+_NO_LATENCY = "records travel in blocks and carry no markers; see progress() and the metrics of the job for its lag"
+_WATERMARKS_FOLLOW_RECORDS = "watermarks follow records, not the clock; set pipeline.watermark-every-records instead"
+_TYPES_CHOOSE = "values are encoded by their declared types, and pickled if they have none"
 
 
 class ExecutionConfig:
@@ -56,7 +54,7 @@ class ExecutionConfig:
         return self._closure_cleaner
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Kept with a warning: watermarks follow records, not the clock."""
+        """No effect, with a warning: watermarks follow records, not the clock."""
         self._auto_watermark_interval = _not_negative("auto watermark interval", interval)
         warn_of_no_effect("set_auto_watermark_interval", _WATERMARKS_FOLLOW_RECORDS)
         return self
@@ -66,7 +64,7 @@ class ExecutionConfig:
         return self._auto_watermark_interval
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Kept, with a warning if it is not 0: no latency is measured."""
+        """No effect, with a warning if it is not 0: latency is not measured."""
         self._latency_tracking_interval = _not_negative("latency tracking interval", interval)
         if interval:
             warn_of_no_effect("set_latency_tracking_interval", _NO_LATENCY)
@@ -105,7 +103,7 @@ class ExecutionConfig:
         return self._task_cancellation_interval
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Kept with a warning: Spark ends tasks."""
+        """No effect, with a warning: Spark ends tasks."""
         self._task_cancellation_interval = _not_negative("task cancellation interval", interval)
         warn_of_no_effect("set_task_cancellation_interval", _SPARK_CANCELS)
         return self
@@ -115,12 +113,12 @@ class ExecutionConfig:
         return self._task_cancellation_timeout
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Give up a job that was asked to end after this many milliseconds without progress; 0 for never."""
+        """Abandon a job that is stopping after this many milliseconds without progress; 0 means never."""
         self._task_cancellation_timeout = _not_negative("task cancellation timeout", timeout)
         return self
 
     def enable_force_kryo(self) -> ExecutionConfig:
-        """Kept with a warning: there is no Kryo."""
+        """No effect, with a warning: there is no Kryo."""
         self._force_kryo = True
         warn_of_no_effect("enable_force_kryo", _TYPES_CHOOSE)
         return self
@@ -149,7 +147,7 @@ class ExecutionConfig:
         return not self._generic_types
 
     def enable_auto_generated_uids(self) -> ExecutionConfig:
-        """Give operators without a uid one made from the shape of the job (the default)."""
+        """Generate uids for operators without one, from the shape of the job (the default)."""
         self._auto_generated_uids = True
         return self
 
@@ -163,7 +161,7 @@ class ExecutionConfig:
         return self._auto_generated_uids
 
     def enable_force_avro(self) -> ExecutionConfig:
-        """Kept with a warning: types choose their own encoding."""
+        """No effect, with a warning: types choose their own encoding."""
         self._force_avro = True
         warn_of_no_effect("enable_force_avro", _TYPES_CHOOSE)
         return self
@@ -178,7 +176,7 @@ class ExecutionConfig:
         return self._force_avro
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Hand objects on as they are: to operators in the same process, into state and out of it.
+        """Pass objects without copying: to operators in the same process, into state and out of it.
 
         Saves the copies of dicts, lists, rows and other objects that can be changed. In return the program must not
         change an object that it has emitted or put into state, nor one that it got from state unless it puts it back.
@@ -186,7 +184,7 @@ class ExecutionConfig:
         return self.set_object_reuse(True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Give every function objects of its own, which is the default."""
+        """Give every function its own copies of objects (the default)."""
         return self.set_object_reuse(False)
 
     def set_object_reuse(self, object_reuse: bool) -> ExecutionConfig:
@@ -206,7 +204,7 @@ class ExecutionConfig:
         """Set the parameters every function can read."""
         if not isinstance(global_job_parameters_dict, dict):
             raise ConfigurationError(
-                f"global job parameters are a dict of text, got {type(global_job_parameters_dict).__name__}"
+                f"global job parameters must be a dict of strings, got {type(global_job_parameters_dict).__name__}"
             )
         self._global_job_parameters = {str(key): str(value) for key, value in global_job_parameters_dict.items()}
         return self

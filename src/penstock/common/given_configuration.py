@@ -1,4 +1,4 @@
-"""Settings that whoever starts a program gives to all environments that it makes."""
+"""Settings given to all environments of a program from outside, such as by `penstock run`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _given = Configuration()
 
 
 def with_given(configuration: Configuration | None) -> Configuration | None:
-    """What a program configures itself on top of what it was given; its own keys win."""
+    """Return the program's own configuration on top of the given one; its own keys win."""
     if not _given.key_set() or not isinstance(configuration, Configuration | None):
         return configuration
     return Configuration(_given).add_all(configuration or Configuration())
@@ -19,7 +19,7 @@ def with_given(configuration: Configuration | None) -> Configuration | None:
 
 @contextmanager
 def giving(configuration: Configuration) -> Iterator[None]:
-    """Give a configuration to a program for as long as the block lasts."""
+    """Apply a configuration to all environments created in the block."""
     global _given
     before, _given = _given, Configuration(configuration)
     try:

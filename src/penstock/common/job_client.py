@@ -1,4 +1,4 @@
-"""`JobClient`, what a program can do with a job it started, whatever engine runs it."""
+"""`JobClient`: controls a running job, on any engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["JobClient"]
 
 
 class JobClient(ABC):
-    """A handle on one started job. Only `wait` blocks; the other methods give futures."""
+    """Controls one running job. Only `wait` blocks; slow methods return futures."""
 
     @abstractmethod
     def get_job_id(self) -> JobID:
@@ -26,29 +26,29 @@ class JobClient(ABC):
 
     @abstractmethod
     def get_job_status(self) -> CompletableFuture[JobStatus]:
-        """Return where the job is in its life."""
+        """Return the status of the job."""
 
     @abstractmethod
     def cancel(self) -> CompletableFuture[None]:
-        """Stop the job at once; done when it has stopped."""
+        """Cancel the job; the future completes when it has stopped."""
 
     @abstractmethod
     def trigger_savepoint(
         self, savepoint_directory: str | None = None, format_type: Any = None
     ) -> CompletableFuture[str]:
-        """Write a savepoint, the job going on; done, with its path, when it is whole.
+        """Write a savepoint while the job continues; the future returns its path.
 
-        Without a directory, that of the configuration is used. `format_type` is accepted: there is one format.
+        The default directory is that of the configuration. `format_type` is accepted: there is one format.
         """
 
     @abstractmethod
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None, format_type: Any = None
     ) -> CompletableFuture[str]:
-        """Write a savepoint and end the job, with nothing done in between; done, with its path, when it has ended.
+        """Write a savepoint and stop the job; the future returns its path.
 
-        `advance_to_end_of_event_time` ends the sources first, fires all timers and windows and commits all sinks: for
-        jobs that will not go on.
+        Nothing is processed between the savepoint and the end. `advance_to_end_of_event_time` first ends the sources,
+        fires all timers and windows and commits all sinks: use it only for jobs that will not be resumed.
         """
 
     @abstractmethod
@@ -61,15 +61,15 @@ class JobClient(ABC):
 
     @abstractmethod
     def stop(self, drain: bool = True) -> CompletableFuture[None]:
-        """Stop the job in good order; `drain` ends its sources, fires all timers and commits all sinks first."""
+        """Stop the job gracefully; `drain` first ends its sources, fires all timers and commits all sinks."""
 
     @abstractmethod
     def wait(self, timeout: float | None = None) -> JobExecutionResult:
-        """Wait for the end of the job and return its result; raises what made it fail."""
+        """Wait for the end of the job and return its result; raises its failure."""
 
     @abstractmethod
     def progress(self) -> Progress:
-        """Return the last batch, records, rate, watermark and lag, and how the sources are paced."""
+        """Return the last batch, records, rate, watermark, lag and backpressure."""
 
     @abstractmethod
     def metrics(self) -> OperatorMetrics:
@@ -77,7 +77,7 @@ class JobClient(ABC):
 
     @abstractmethod
     def last_failure(self) -> JobFailure | None:
-        """Return what went wrong last, also if the job was restarted after it; None if nothing did."""
+        """Return the last failure, even if the job was restarted after it; None if there was none."""
 
     @abstractmethod
     def restarts(self) -> int:

@@ -1,4 +1,4 @@
-"""`JobExecutionResult`, what is known about a job that ended well."""
+"""`JobExecutionResult`: the result of a finished job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`JobFailure`, what is known of one failure of a job that may have gone on after it."""
+"""`JobFailure`: one failure of a job, which may have been restarted after it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLACE = "in operator "
 
 @dataclass(frozen=True)
 class JobFailure:
-    """One failure: its text, which begins with the user's traceback, and what was done about it.
+    """One failure: its text, which begins with the user's traceback, and how the job reacted.
 
     `attempt` counts the starts of the job, from 0. `restart_in_ms` is how long the job waits before it starts again,
     None if the failure ended it.
@@ -47,7 +47,7 @@ def summary_of(text: str) -> str:
 
 
 def log_restart(failure: JobFailure, job_name: str) -> None:
-    """Say why a job is restarted; without handlers of the program's own, Python shows it on standard error."""
+    """Log why a job is restarted; without logging handlers, Python prints it to standard error."""
     _log.warning(
         "job %r failed in attempt %d and is restarted in %.1f s: %s\n%s",
         job_name,

@@ -1,4 +1,4 @@
-"""`Progress`, where a running job is, and `Pace`, how its sources are paced."""
+"""`Progress` of a running job, and `Pace`, the speed of its sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of a job's operators by name."""
+"""Metrics of a job's operators by name."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ UID = "uid"
 
 
 class OperatorMetrics(dict[str, dict[str, Any]]):
-    """Figures by the name of the operator; the uid is among them, and an operator can be asked for by its uid too.
+    """Metrics by operator name, including the uid; you can also look up an operator by its uid.
 
-    Operators of one name are told apart by their uids: `Map (auto-1c3f5a9b7d20)`.
+    Operators with the same name get their uid appended: `Map (auto-1c3f5a9b7d20)`.
     """
 
     @classmethod

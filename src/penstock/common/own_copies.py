@@ -1,7 +1,4 @@
-"""Objects that nobody else can change: what cannot change passes as it is, everything else is copied.
-
-When that must happen is decided by whoever hands them on.
-"""
+"""Copies of mutable objects, so that nobody else can change them; immutable objects are passed as they are."""
 
 from __future__ import annotations
 
@@ -197,7 +194,7 @@ def _is_unchangeable(kind: type) -> bool:
 
 
 def _holds_plain_fields(kind: type) -> bool:
-    """Whether an object is its fields: nothing of how it is made, copied or pickled is the class's own business."""
+    """Whether an object is just its fields: the class does not customize creation, copying or pickling."""
     is_frozen = _is_frozen_record(kind)
     for name in _WAYS_OF_THEIR_OWN:
         if name == "__setattr__" and is_frozen:

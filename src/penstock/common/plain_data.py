@@ -52,8 +52,8 @@ class UserPickle:
             return user_pickles.load(self.data)
         except (pickle.UnpicklingError, AttributeError, ImportError, EOFError, TypeError) as error:
             raise StateError(
-                f"the checkpoint holds an object of the program that can no longer be loaded ({error}): keep its class "
-                "importable under the name it had"
+                f"the checkpoint contains an object of the program that can no longer be loaded ({error}): keep its "
+                "class importable under its old name"
             ) from error
 
 
@@ -206,8 +206,8 @@ def _pickled(value: Any) -> bytes:
         return user_pickles.dump(value)
     except Exception as error:
         raise StateError(
-            f"an object of type {type(value).__qualname__} cannot be kept in a checkpoint ({error}): keep only what "
-            "can be pickled in it"
+            f"an object of type {type(value).__qualname__} cannot be kept in a checkpoint ({error}): keep only "
+            "picklable objects in it"
         ) from error
 
 

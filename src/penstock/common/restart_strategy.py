@@ -17,7 +17,7 @@ class RestartPolicy(ABC):
 
     @abstractmethod
     def next_delay_ms(self, now_ms: int) -> int | None:
-        """Tell a failure at `now_ms`; return how long to wait before the restart, None to give up."""
+        """Record a failure at `now_ms`; return the delay before the restart, or None to give up."""
 
 
 class _NeverRestart(RestartPolicy):
@@ -108,7 +108,7 @@ class RestartStrategies:
 
     @dataclass(frozen=True)
     class FixedDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """So many restarts, the same wait before each."""
+        """A fixed number of restarts, with the same delay before each."""
 
         restart_attempts: int
         delay_between_attempts_interval: int
@@ -138,7 +138,7 @@ class RestartStrategies:
 
     @dataclass(frozen=True)
     class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """Restart as long as no more than so many failures fall into an interval."""
+        """Restart unless more than a number of failures happen within an interval."""
 
         max_failure_rate: int
         failure_interval: int
@@ -173,7 +173,7 @@ class RestartStrategies:
 
     @dataclass(frozen=True)
     class ExponentialDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """A wait that grows with each failure and starts again after a quiet time.
+        """A delay that grows with each failure and is reset after a time without failures.
 
         With a jitter factor, `random` must give numbers from 0 to 1 (`random.random`), so that many jobs that
         failed together do not come back together. `attempts_before_reset` None means restart for ever.
@@ -210,7 +210,7 @@ class RestartStrategies:
 
     @dataclass(frozen=True)
     class FallbackRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """Whatever the engine does by default, which is exponential delay, as in Flink with checkpoints on."""
+        """The default of the engine: exponential delay, as in Flink with checkpoints enabled."""
 
         def get_description(self) -> str:
             """Return the settings in words."""
@@ -227,21 +227,21 @@ class RestartStrategies:
 
     @staticmethod
     def fall_back_restart() -> RestartStrategies.FallbackRestartStrategyConfiguration:
-        """Do what the engine does by default."""
+        """Use the default of the engine."""
         return RestartStrategies.FallbackRestartStrategyConfiguration()
 
     @staticmethod
     def fixed_delay_restart(
         restart_attempts: int, delay_between_attempts: int
     ) -> RestartStrategies.FixedDelayRestartStrategyConfiguration:
-        """Restart so many times, with the same wait before each."""
+        """Restart this many times, with the same delay before each."""
         return RestartStrategies.FixedDelayRestartStrategyConfiguration(restart_attempts, delay_between_attempts)
 
     @staticmethod
     def failure_rate_restart(
         failure_rate: int, failure_interval: int, delay_interval: int
     ) -> RestartStrategies.FailureRateRestartStrategyConfiguration:
-        """Restart as long as no more than so many failures fall into an interval."""
+        """Restart unless more than a number of failures happen within an interval."""
         return RestartStrategies.FailureRateRestartStrategyConfiguration(failure_rate, failure_interval, delay_interval)
 
     @staticmethod
@@ -255,7 +255,7 @@ class RestartStrategies:
         attempts_before_reset: int | None = None,
         random: Callable[[], float] | None = None,
     ) -> RestartStrategies.ExponentialDelayRestartStrategyConfiguration:
-        """Restart with a wait that grows with each failure and starts again after a quiet time."""
+        """Restart with a delay that grows with each failure and is reset after a time without failures."""
         return RestartStrategies.ExponentialDelayRestartStrategyConfiguration(
             initial_backoff,
             max_backoff,

@@ -1,7 +1,7 @@
-"""Functions that certainly keep nothing of what they are given or return.
+"""Detects functions that keep no reference to their arguments or results, as most lambdas do.
 
-Most lambdas are such. What they return is made of their arguments, of constants and of nothing else, so nobody has it
-but the caller, and a copy is of no use. Whatever is not known to be harmless counts as harmful.
+What they return is made of their arguments, of constants and of nothing else, so nobody has it but the caller, and a
+copy is of no use. Whatever is not known to be harmless counts as harmful.
 """
 
 from __future__ import annotations

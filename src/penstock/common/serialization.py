@@ -1,4 +1,4 @@
-"""Schemas that turn values into bytes and back, one record at a time."""
+"""Serialization schemas: values to bytes and back."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class DeserializationSchema(ABC, Generic[T_co]):
         """Return the value of the bytes; None leaves the record out."""
 
     def deserialize_many(self, messages: list[bytes]) -> list[Any]:
-        """Return the values of many messages, in order; to be written anew where that is quicker than one by one."""
+        """Return the values of many messages, in order; override it if that is faster than one by one."""
         return [self.deserialize(message) for message in messages]
 
     def deserialize_columns(self, messages: list[bytes]) -> ColumnBlock | None:
-        """Return the values of many messages as columns, one record for each; None where only objects will do."""
+        """Return the values of many messages as columns, one record for each; None if objects are needed."""
         return None
 
     @abstractmethod
@@ -107,7 +107,7 @@ class RowFieldExtractorSchema(SerializationSchema[Any]):
         self._field_index = field_index
 
     def serialize(self, value: Any) -> bytes:
-        """Return the bytes of the field; no row, and an empty field, give no bytes."""
+        """Return the bytes of the field; None for no row or an empty field."""
         if value is None:
             return b""
         if not isinstance(value, (Row, tuple, list)) or len(value) <= self._field_index:
@@ -129,11 +129,11 @@ class RowFieldExtractorSchema(SerializationSchema[Any]):
 
 
 class Encoder(ABC, Generic[T_contra]):
-    """Writes values to a file one after the other."""
+    """Encodes values for a file, one after another."""
 
     @abstractmethod
     def encode(self, value: T_contra) -> bytes:
-        """Return what is appended to the file for a value, with its separator."""
+        """Return the bytes to append for a value, with its separator."""
 
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder[Any]:

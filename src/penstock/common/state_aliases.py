@@ -1,4 +1,4 @@
-"""The names that fields of a class had before, declared on the class."""
+"""`state_aliases`: old names of renamed fields, declared on a class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ATTRIBUTE = "__penstock_aliases__"
 
 
 def state_aliases(**aliases: str | Iterable[str]) -> Callable[[T], T]:
-    """Declare under which names state has fields of a dataclass or named tuple that were renamed.
+    """Declare the old names of renamed fields of a dataclass or named tuple, for reading old state.
 
     >>> from dataclasses import dataclass
     >>> @state_aliases(price="cost")
@@ -26,7 +26,8 @@ def state_aliases(**aliases: str | Iterable[str]) -> Callable[[T], T]:
         known: Any = getattr(cls, "__dataclass_fields__", getattr(cls, "_fields", None))
         if known is None:
             raise TypeError(
-                f"state_aliases: {cls.__qualname__} is no dataclass or named tuple: put @state_aliases above @dataclass"
+                f"state_aliases: {cls.__qualname__} is not a dataclass or named tuple: put @state_aliases above "
+                "@dataclass"
             )
         for name in names:
             if name not in known:

@@ -1,4 +1,4 @@
-"""What a state descriptor takes as a type, and the declared type it stands for."""
+"""The types that a state descriptor accepts."""
 
 from __future__ import annotations
 
@@ -27,3 +27,10 @@ def checked_state_type(state_name: str, declared: StateType[T] | None) -> TypeIn
             f"a named tuple or an AvroSchema, got {type(declared).__name__} {declared!r}"
         )
     return declared
+
+
+def checked_queryable_name(name: str) -> str:
+    """Return a queryable name; anything but a text that is not empty is refused."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"a queryable state needs a non-empty string as its name, got {name!r}")
+    return name

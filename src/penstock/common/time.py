@@ -214,7 +214,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def to_millis(length: Duration | Time | datetime.timedelta | int) -> int:
-    """Return any way of writing a length of time as milliseconds; a plain int is milliseconds already."""
+    """Convert a Time, Duration, timedelta or int of milliseconds to milliseconds."""
     if isinstance(length, (Duration, Time)):
         return length.to_millis()
     if isinstance(length, datetime.timedelta):

@@ -39,7 +39,7 @@ _HINTS: dict[Any, Callable[[], TypeInformation]] = {
 
 
 def from_hint(hint: Any) -> TypeInformation:
-    """Return the type a Python hint names; a hint that says too little (Any, unions, bare list) is pickled.
+    """Return the declared type for a Python type hint; Any, unions and bare lists are pickled.
 
     >>> from_hint(dict[str, list[int]])
     MAP(STRING, LIST(LONG))
@@ -104,8 +104,8 @@ def _record(record_class: type, enclosing: tuple[type, ...]) -> TypeInformation:
         hints = typing.get_type_hints(record_class)
     except NameError as error:
         raise TypeError(
-            f"a field of {record_class.__qualname__} has a hint that cannot be resolved: {error}; classes of a script "
-            "travel without it, so put them into a module, or do without 'from __future__ import annotations' there"
+            f"a field of {record_class.__qualname__} has a hint that cannot be resolved: {error}; a script's classes "
+            "are sent without their module, so move them to a module, or remove 'from __future__ import annotations'"
         ) from None
     return RecordTypeInfo(record_class, names, [_resolve(hints.get(name, Any), enclosing) for name in names])
 

@@ -14,6 +14,7 @@ from typing_extensions import TypeVar
 
 __all__ = [
     "ACC",
+    "SORT",
     "A",
     "B",
     "IN1_contra",
@@ -25,6 +26,7 @@ __all__ = [
     "OUT_co",
     "R",
     "S",
+    "SORT_contra",
     "S_co",
     "T",
     "T1_co",
@@ -65,6 +67,9 @@ V_co = TypeVar("V_co", covariant=True, default=Any)
 W_co = TypeVar("W_co", covariant=True, default=Any)
 """A window."""
 W_contra = TypeVar("W_contra", contravariant=True, default=Any)
+SORT = TypeVar("SORT", default=Any)
+"""Which windows a function evaluates: those of a key, or of a whole stream."""
+SORT_contra = TypeVar("SORT_contra", contravariant=True, default=Any)
 
 # Of methods: what another argument is of, and what the result is of.
 A = TypeVar("A", default=Any)

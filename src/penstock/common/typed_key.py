@@ -37,8 +37,8 @@ class TypedKey:
         except MisfitError as misfit:
             unfit = misfit
         raise DeclaredTypeError(
-            f"the key is declared as {self.type_info!r}, but a record has another one: {unfit}. Select a key of that "
-            "type, or declare in key_type the type that it has.",
+            f"the key is declared as {self.type_info!r}, but a record has a key of another type: {unfit}. Select a key "
+            "of that type, or change key_type.",
             unfit.value,
         )
 

@@ -14,7 +14,7 @@ __all__ = ["Row", "RowKind", "changelog_text", "order_of_names"]
 
 
 class RowKind(enum.Enum):
-    """What a row does to a table: add, take back, replace or remove."""
+    """How a row changes a table: insert, update before, update after, or delete."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -115,7 +115,7 @@ class Row:
         """Name the fields, one name for each value."""
         names = tuple(field_names)
         if len(names) != len(self._values):
-            raise ValueError(f"got {len(names)} field names for a Row of {len(self._values)} values: give one for each")
+            raise ValueError(f"got {len(names)} field names for a Row of {len(self._values)} values: pass one for each")
         self._fields = names
 
     def get_fields_by_names(self, names: Iterable[str]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""How event time is read from records and how watermarks are made from it."""
+"""Timestamps, watermarks and the strategies that create them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TimestampAssigner(ABC, Generic[T_contra]):
 
 
 class AssignerWithPeriodicWatermarks(TimestampAssigner[T_contra]):
-    """The older form of a strategy: one object reads event times and knows how far event time has got.
+    """An older form of a strategy: one object that reads timestamps and returns watermarks.
 
     Given to `assign_timestamps_and_watermarks` as it is. Each split has a copy, which is pickled into every checkpoint;
     `extract_timestamp` is called on it for each of its records before it is asked for a watermark.
@@ -64,26 +64,23 @@ class AssignerWithPeriodicWatermarks(TimestampAssigner[T_contra]):
 
     @abstractmethod
     def get_current_watermark(self) -> Watermark | int | None:
-        """Return the watermark to emit now, None for none."""
+        """Return the watermark to emit now, or None."""
 
 
 class AssignerWithPunctuatedWatermarks(TimestampAssigner[T_contra]):
-    """The older form of a strategy whose watermarks are in the records."""
+    """An older form of a strategy, with watermarks that depend on records."""
 
     @abstractmethod
     def check_and_get_next_watermark(self, last_element: T_contra, extracted_timestamp: int) -> Watermark | int | None:
-        """Return the watermark to emit behind this record, None for none."""
+        """Return the watermark to emit after this record, or None."""
 
 
 class IngestionTime:
-    """Stands for the timestamp assigner that gives records the time at which they are read, see `for_ingestion_time`.
-
-    The clock is not its own: whoever assigns timestamps has one.
-    """
+    """Marks a strategy that uses the time at which records are read, see `for_ingestion_time`."""
 
     def __call__(self, value: Any, record_timestamp: int) -> int:
         """Refuse: without a clock there is no such time."""
-        raise TypeError("IngestionTime is no function of a record: use WatermarkStrategy.for_ingestion_time()")
+        raise TypeError("IngestionTime is not a function of a record: use WatermarkStrategy.for_ingestion_time()")
 
     def __eq__(self, other: object) -> bool:
         return type(other) is IngestionTime
@@ -99,10 +96,10 @@ class WatermarkOutput(Protocol):
         """Emit; a watermark that is not higher than the last one has no effect. Ends idleness."""
 
     def mark_idle(self) -> None:
-        """Say that nothing is to come for a while, so that downstream need not wait for this input."""
+        """Mark this input as idle, so that downstream operators do not wait for it."""
 
     def mark_active(self) -> None:
-        """Take idleness back."""
+        """Mark this input as active again."""
 
 
 class WatermarkGenerator(ABC, Generic[T_contra]):
@@ -113,15 +110,15 @@ class WatermarkGenerator(ABC, Generic[T_contra]):
 
     @abstractmethod
     def on_event(self, event: T_contra, event_timestamp: int, output: WatermarkOutput) -> None:
-        """See one record; a punctuated generator emits here."""
+        """Called for each record; a punctuated generator emits here."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emit if there is something to say; called now and then, and always at the end of a batch."""
+        """Called now and then, and always at the end of a batch; a periodic generator emits here."""
 
 
 class BoundedOutOfOrdernessWatermarks(WatermarkGenerator[Any]):
-    """Watermark = highest timestamp seen - delay - 1: a record may come late by the delay, not more."""
+    """Emits the highest timestamp - delay - 1: records may be late by at most the delay."""
 
     def __init__(self, max_out_of_orderness: Duration | int) -> None:
         self._delay_ms = to_millis(max_out_of_orderness)
@@ -152,7 +149,7 @@ class BoundedOutOfOrdernessWatermarks(WatermarkGenerator[Any]):
         return self._max_timestamp
 
     def go_on_from(self, plain: int) -> None:
-        """Have seen what the generator of a checkpoint had; how late records may be is what the program says now."""
+        """Resume from a checkpoint; the delay is that of the current program."""
         self._max_timestamp = max(self._max_timestamp, plain)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
@@ -161,7 +158,7 @@ class BoundedOutOfOrdernessWatermarks(WatermarkGenerator[Any]):
 
 
 class AscendingTimestampsWatermarks(BoundedOutOfOrdernessWatermarks):
-    """For timestamps that never fall within a split."""
+    """For timestamps that only grow within a split."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -222,12 +219,12 @@ class WatermarkStrategy(Generic[T_contra]):
 
     @classmethod
     def for_monotonous_timestamps(cls) -> WatermarkStrategy[T_contra]:
-        """For timestamps that never fall within a split."""
+        """For timestamps that only grow within a split."""
         return WatermarkStrategy(AscendingTimestampsWatermarks)
 
     @classmethod
     def for_bounded_out_of_orderness(cls, max_out_of_orderness: Duration) -> WatermarkStrategy[T_contra]:
-        """For records that come late by at most the given time."""
+        """For records that are late by at most the given time."""
         delay_ms = to_millis(max_out_of_orderness)
         BoundedOutOfOrdernessWatermarks(delay_ms)  # refuses a bad delay here, not in a task
         return WatermarkStrategy(functools.partial(BoundedOutOfOrdernessWatermarks, delay_ms))
@@ -244,7 +241,7 @@ class WatermarkStrategy(Generic[T_contra]):
 
     @staticmethod
     def for_assigner(assigner: TimestampAssigner[V]) -> WatermarkStrategy[V]:
-        """For an object of the older form: AssignerWithPeriodicWatermarks or AssignerWithPunctuatedWatermarks."""
+        """Use an AssignerWithPeriodicWatermarks or AssignerWithPunctuatedWatermarks."""
         if isinstance(assigner, AssignerWithPunctuatedWatermarks):
             supplier = functools.partial(_PunctuatedAssignerWatermarks, copy.deepcopy(assigner))
             return WatermarkStrategy(supplier, assigner.extract_timestamp)
@@ -257,7 +254,7 @@ class WatermarkStrategy(Generic[T_contra]):
 
     @staticmethod
     def for_generator(generator_supplier: Callable[[], WatermarkGenerator[V]]) -> WatermarkStrategy[V]:
-        """For a generator of your own: `generator_supplier()` makes the one of each split."""
+        """Use your own generator; `generator_supplier()` creates one for each split."""
         if not callable(generator_supplier):
             raise TypeError(
                 f"for_generator expects a callable that makes a WatermarkGenerator, such as its class, "
@@ -292,7 +289,7 @@ class WatermarkStrategy(Generic[T_contra]):
         return self._with(timestamp_assigner=timestamp_assigner)
 
     def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy[T_contra]:
-        """Take a split without records for this long as idle, so that it holds nobody up."""
+        """Mark a split as idle after this time without records, so that it does not hold back event time."""
         timeout_ms = to_millis(idle_timeout)
         if timeout_ms <= 0:
             raise ConfigurationError(f"the idle timeout must be at least one millisecond, got {idle_timeout!r}")

@@ -1,4 +1,4 @@
-"""The records of a cached stream in files: written once by a sink, read by the source of later jobs.
+"""Cached streams as files: a sink writes the records, and sources of later jobs read them.
 
 A file holds what one subtask got in one version: frames of some thousands of records, each with its number of records,
 its length and a CRC-32 in front, so that a reader skips what it does not need. The name says the rest: subtask, version
@@ -36,7 +36,7 @@ _END = re.compile(r"end-(\d+)-of-(\d+)")
 
 @dataclass(frozen=True)
 class CachedFile:
-    """A file with so many records of one subtask."""
+    """A file with some records of one subtask."""
 
     subtask: int
     version: int
@@ -44,7 +44,7 @@ class CachedFile:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The file name."""
         return f"records-{self.subtask}-{self.version}-{self.records}"
 
 
@@ -66,7 +66,7 @@ class _Finished:
 
 
 def whole_cache(location: str) -> tuple[CachedFile, ...] | None:
-    """The files of a cache in the order of their records; None if not every subtask has come to its end."""
+    """Return the files of a complete cache in order; None if a subtask did not finish."""
     names = list(Storage(location).names(""))
     ends = [found for found in map(_END.fullmatch, names) if found]
     if not ends or len(ends) != int(ends[0][2]):
@@ -76,7 +76,7 @@ def whole_cache(location: str) -> tuple[CachedFile, ...] | None:
 
 
 class CacheSink(Sink):
-    """Writes the records of a stream with their timestamps, each exactly once, into a folder that no other job uses."""
+    """Writes the records of a stream with their timestamps, exactly once, to its own folder."""
 
     def __init__(self, location: str, owner: object = None) -> None:
         """Take the folder, which all tasks must reach, and what has to live as long as the job that writes it."""
@@ -183,7 +183,7 @@ class _CacheCommitter(Committer):
             else:
                 raise SinkError(
                     f"The records of a cached stream are gone: there is no {storage.full(item.written)}. Tasks and "
-                    "driver must see one folder: set a checkpoint directory that every machine reaches."
+                    "driver must use the same folder: set a checkpoint directory that every machine can reach."
                 )
 
 
@@ -235,7 +235,7 @@ class CachedSource(SplitSource):
                 while begin < min(stop, file.records):
                     header = stream.read(_FRAME.size)
                     if len(header) < _FRAME.size:
-                        raise _damaged(storage.full(file.name), "is cut off")
+                        raise _damaged(storage.full(file.name), "is truncated")
                     records, packed_size, plain_size, checksum = _FRAME.unpack(header)
                     if begin + records <= start:
                         stream.seek(packed_size, 1)
@@ -255,5 +255,5 @@ class CachedSource(SplitSource):
 def _damaged(name: str, what: str) -> SourceError:
     return SourceError(
         f"The file {name} of a cached stream {what}: call invalidate() on the stream, and the next job computes it "
-        "again. Nobody else may touch the folder, and every machine must reach it."
+        "again. Nothing else may change the folder, and every machine must reach it."
     )

@@ -1,4 +1,4 @@
-"""A sink that drops every record: for measuring what comes before it, and for jobs that only have side effects."""
+"""A sink that drops every record, for benchmarks and jobs with side effects only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.connectors.sink import Sink, SinkContext, SinkWriter
 
 
 class DiscardingSink(Sink):
-    """Takes records and does nothing with them, as Flink's sink of that name."""
+    """Drops all records, like Flink's sink of that name."""
 
     ignores_records = True
 

@@ -1,4 +1,4 @@
-"""Sinks whose records go to the driver's side: descriptions only; the engine does the printing and writing."""
+"""Descriptions of sinks that run on the driver: print, collect, Spark writers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PrintSink:
     has_row_type: bool = False
 
     def lines(self, values: list[Any], lead: str) -> Iterator[str]:
-        """Return what is printed of some records, behind the lead of each line."""
+        """Return the lines to print for some records."""
         for value in values:
             shown = changelog_text(value, ",") if self.has_row_type and isinstance(value, Row) else value
             yield f"{lead}{shown}\n"
@@ -44,10 +44,10 @@ class ListSink:
 
 @dataclass(frozen=True)
 class SparkWriterSink:
-    """Give the records of each batch to `write(data_frame, batch_id)`: any format Spark can write.
+    """Pass the records of each batch to `write(data_frame, batch_id)`, to use any Spark writer.
 
-    At-least-once, or exactly-once if `write` makes a repeated `batch_id` have no further effect. `schema` is a
-    TypeInformation, a DDL text, or None to infer the columns from the records of the batch.
+    At-least-once, or exactly-once if `write` ignores a repeated `batch_id`. `schema` is a TypeInformation, a DDL text,
+    or None to infer the columns from the records of the batch.
     """
 
     write: Callable[[Any, int], None]

@@ -1,4 +1,4 @@
-"""A source that Spark reads: how to make its frame, and how Arrow batches of it become Python values."""
+"""Sources that Spark reads: creating the frame, and converting its Arrow batches to Python values."""
 
 from __future__ import annotations
 

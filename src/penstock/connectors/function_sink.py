@@ -1,7 +1,4 @@
-"""Sinks that users write in Python: a function called with every record, or transactions in two phases.
-
-What the records do outside is the user's.
-"""
+"""Sinks written by users: a function called with every record, or two-phase transactions."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from penstock.vocabulary.functions import SinkFunction
 
 @dataclass(frozen=True)
 class InvokeContext(SinkFunction.Context):
-    """What a sink function is told beside the value: the record's event time (ms, or None), watermark and clock."""
+    """Passed to a sink function: the record's event time (ms, or None), the watermark and the clock."""
 
     element_timestamp: int | None
     watermark: int
@@ -42,8 +39,8 @@ class InvokeContext(SinkFunction.Context):
 class FunctionSink(Sink):
     """Call `function.invoke(value, context)`, or a plain callable with the value, for every record.
 
-    At-least-once: a batch that failed is run again, and its records are given to the function again. A function
-    that buffers must write its buffer out in `flush()`, called at the end of every batch if it exists.
+    At-least-once: a failed batch runs again and repeats its records. A function that buffers must write its buffer in
+    `flush()`, which is called at the end of every batch if it exists.
     """
 
     def __init__(self, function: Any) -> None:
@@ -100,7 +97,7 @@ def _invoke_all(
 
 @dataclass(frozen=True)
 class TransactionContext:
-    """Whose transaction it is: together these name one try of one batch in one subtask, and never repeat."""
+    """Identifies one attempt of one batch in one subtask; never repeats."""
 
     sink: SinkContext
     version: int
@@ -108,7 +105,7 @@ class TransactionContext:
 
 
 class TwoPhaseCommitSink(Sink[T_contra]):
-    """A sink of transactions, one for each subtask and batch that has records: exactly-once.
+    """A sink with one transaction for each subtask and batch with records: exactly-once.
 
     A transaction is any picklable handle. `commit` runs on the driver, after the batch is sealed in the checkpoint,
     and may run again for a transaction that is already committed: it must then do nothing. A process that is killed
@@ -129,14 +126,14 @@ class TwoPhaseCommitSink(Sink[T_contra]):
 
     @abstractmethod
     def commit(self, transaction: Any) -> None:
-        """Make the transaction visible; called on the driver, perhaps more than once."""
+        """Make the transaction visible; called on the driver, possibly more than once."""
 
     @abstractmethod
     def abort(self, transaction: Any) -> None:
-        """Drop a transaction that will not be committed; called in the task that began it, when it fails."""
+        """Roll back a transaction; called in the task that began it, when it fails."""
 
     def recover(self, context: TransactionContext) -> None:
-        """Abort what failed tries left behind; called in a task when a batch begins.
+        """Roll back transactions of failed attempts; called in a task when a batch begins.
 
         All transactions of versions before `context.version` that were sealed are committed by then.
         """

@@ -1,6 +1,6 @@
-"""Several sources read one after the other as one: history from files, then what is new from Kafka.
+"""`HybridSource`: sources read one after another, such as history from files, then Kafka.
 
-Positions are those of the sources, with the number of the source in front of the name.
+Positions are those of the sources, with the number of the source before the name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class HybridSource(PartitionedSource[T_co]):
             if number < len(sources) and not source.is_bounded():
                 raise ConfigurationError(
                     f"HybridSource: source {number} of {len(sources)} never ends, so the next one would never begin; "
-                    "make it bounded, or let it be the last."
+                    "make it bounded, or put it last."
                 )
         self.sources = list(sources)
 

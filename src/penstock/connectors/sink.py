@@ -1,4 +1,4 @@
-"""What a sink is to Penstock: a writer in each subtask and a committer on the driver.
+"""The sink interface: a writer in each subtask and a committer on the driver.
 
 Exactly-once in two steps: a writer hands over *committables* at the end of each batch; the driver seals the
 batch (committables included) in the checkpoint and only then calls the committer. A batch that fails before
@@ -24,7 +24,7 @@ from penstock.metrics import MetricGroup
 
 
 class DeliveryGuarantee(enum.Enum):
-    """How often a record may show in the outside system after failures."""
+    """How often a record may appear in the target system after failures."""
 
     EXACTLY_ONCE = "exactly-once"
     AT_LEAST_ONCE = "at-least-once"
@@ -133,13 +133,13 @@ class Committer(ABC):
 
 
 class Sink(ABC, Generic[T_contra]):
-    """Anything that `DataStream.sink_to` takes and that Penstock's own tasks write; a `Sink[str]` takes texts."""
+    """Base class of sinks, for `DataStream.sink_to`; a `Sink[str]` takes strings."""
 
     ignores_records = False
     """Whether its writers do nothing with records, and so carry nothing over: then they may run where a source does."""
 
     def validate(self, name: str) -> None:
-        """Raise a clear error before the job starts if the sink cannot work (unwritable directory, ...)."""
+        """Raise an error before the job starts if the sink cannot work, such as an unwritable directory."""
 
     def user_function(self) -> Any:
         """The user's function object behind the sink, if any: its `open` and `close` are called in each subtask."""
@@ -168,7 +168,8 @@ class Sink(ABC, Generic[T_contra]):
         """What the writers of another job go on from, where the files of these states are taken care of."""
         if len(states) != parallelism and any(state is not None for state in states):
             raise SinkError(
-                f"{type(self).__name__} carries state that it cannot divide: keep its parallelism at {len(states)}, or "
+                f"{type(self).__name__} has state that it cannot redistribute: keep its parallelism at {len(states)}, "
+                "or "
                 "let it implement restored_states()."
             )
         return states if len(states) == parallelism else [None] * parallelism

@@ -1,4 +1,4 @@
-"""Lines that come from a socket: at most once, for a socket cannot be asked again.
+"""The socket source: at most once, because a socket cannot be read again.
 
 Beside the driver a thread reads the socket and numbers the lines; tasks fetch them from it by number, with a token,
 over a connection of their own, so a task that is run again gets the same lines. Lines die with the process of the
@@ -251,7 +251,7 @@ class _LineFetcher(PartitionReader):
                 at += len(lines)
                 yield each.name, (lines, None)
             if at < each.stop:  # they died with the process that held them
-                _log.warning("source %r has lost %d lines with its driver", self._name, each.stop - at)
+                _log.warning("source %r lost %d lines when its driver died", self._name, each.stop - at)
                 yield each.name, Counted("lost_records", each.stop - at)
 
     def _fetched(self, wanted: PartitionRange) -> Iterator[list[str]]:

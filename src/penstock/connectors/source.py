@@ -1,7 +1,4 @@
-"""What a source is to Penstock: numbered splits or named partitions of replayable positions, or a frame of Spark's.
-
-The sources themselves have modules of their own.
-"""
+"""The source interface: numbered splits or named partitions with replayable positions."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ Chunk = tuple[list[Any] | ColumnBlock, list[int] | list[int | None] | npt.NDArra
 
 
 class Source(ABC, Generic[T_co]):
-    """Anything that `StreamExecutionEnvironment.from_source` takes; a `Source[str]` reads texts."""
+    """Base class of sources, for `StreamExecutionEnvironment.from_source`; a `Source[str]` reads strings."""
 
     @abstractmethod
     def is_bounded(self) -> bool:
@@ -57,7 +54,7 @@ class Source(ABC, Generic[T_co]):
         return None
 
     def validate(self, name: str) -> None:
-        """Refuse, before a job starts, what cannot work; `name` is the operator's, for the message."""
+        """Raise an error before the job starts if the source cannot work; `name` is the operator's."""
 
     def side_outputs(self) -> frozenset[str]:
         """Ids of the side outputs that the source itself writes to."""
@@ -80,7 +77,7 @@ class SplitSource(Source[T_co]):
 
     @abstractmethod
     def split_count(self, parallelism: int) -> int:
-        """How many splits there are; asked once, at the first start of a job, and kept for its life."""
+        """Return the number of splits; called once, at the first start of a job, and fixed from then on."""
 
     @abstractmethod
     def split_end(self, split: int, split_count: int) -> int | None:
@@ -160,8 +157,8 @@ class PartitionEnumerator(ABC):
         """Return partitions that are not known yet, with the offsets to begin with.
 
         `known` is None at the very first call of a job: then all of them are new, and where they begin is decided for
-        good, because the answer is logged before anything is read. Asked before every batch: to look seldom is the
-        enumerator's own business, by the time it is given.
+        good, because the answer is logged before anything is read. Called before every batch; an enumerator that should
+        look less often compares the time it is given.
         """
 
     def discover_more(

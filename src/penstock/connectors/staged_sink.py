@@ -92,8 +92,9 @@ class Publication:
         if found == self.marker:
             return True
         raise SinkError(
-            f"Sink {self.uid!r} is to publish version {self.version}, but has published version {found.version} "
-            "before: the job has been started a second time, or its checkpoint was put back. To publish again what "
+            f"Sink {self.uid!r} is to publish version {self.version}, but has already published version "
+            f"{found.version}: the job has been started a second time, or its checkpoint was put back. To publish "
+            "again what "
             "came after the checkpoint, start the job in a new checkpoint directory with this one as "
             "`execution.state-recovery.path`."
         )

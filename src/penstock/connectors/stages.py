@@ -79,8 +79,8 @@ class Stage:
         except FileNotFoundError:
             raise SinkError(
                 f"Sink {self.uid!r} cannot publish version {self.version}: its stage file {self.folder}/{self.file} is "
-                "gone, and the outside system has no mark of it. Tasks and driver must see one checkpoint directory, "
-                "and nobody else may touch it; restore the file from a copy, or start from a savepoint."
+                "gone, and the target system does not have it. Tasks and driver must use the same checkpoint "
+                "directory, and nothing else may change it; restore the file from a copy, or start from a savepoint."
             ) from None
         except OSError as failure:
             raise SinkError(
@@ -180,12 +180,12 @@ def _read(stream: Any, stage: Stage, what: str) -> Iterator[Any]:
     while True:
         header = stream.read(_FRAME.size)
         if len(header) < _FRAME.size:
-            raise _damaged(what, "it is cut off")
+            raise _damaged(what, "it is truncated")
         packed_size, plain_size, checksum = _FRAME.unpack(header)
         # A length that is damaged must not be asked for.
         packed = stream.read(packed_size) if packed_size <= stage.size else b""
         if len(packed) < packed_size:
-            raise _damaged(what, "it is cut off")
+            raise _damaged(what, "it is truncated")
         if _checksum(packed_size, plain_size, packed) != checksum:
             raise _damaged(what, "its checksum does not match")
         if packed_size == 0:

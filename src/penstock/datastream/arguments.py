@@ -1,4 +1,4 @@
-"""Checks of what users pass to the fluent API; every complaint names the method and what it expects."""
+"""Checks of arguments of the DataStream API; every error names the method and what it expects."""
 
 from __future__ import annotations
 
@@ -47,26 +47,28 @@ def check_timeout(timeout_millis: Any) -> int:
 def non_empty_text(method: str, text: Any) -> str:
     """Return a text that is not blank."""
     if not isinstance(text, str) or not text.strip():
-        raise GraphError(f"{method}: expected a text that is not empty, got {text!r}.")
+        raise GraphError(f"{method}: expected a non-empty string, got {text!r}.")
     return text
 
 
 def check_uid_hash(uid_hash: Any) -> str:
     """Return a hash of 32 hex digits."""
     if not isinstance(uid_hash, str) or not _UID_HASH.fullmatch(uid_hash):
-        raise GraphError(f"set_uid_hash: expected a text of 32 hex digits, got {uid_hash!r}.")
+        raise GraphError(f"set_uid_hash: expected a string of 32 hex digits, got {uid_hash!r}.")
     return uid_hash
 
 
 def check_type(method: str, parameter: str, declared: Any) -> TypeInformation | None:
     """Return a declared type, or None if there is none."""
     if declared is not None and not isinstance(declared, TypeInformation):
-        raise GraphError(f"{method}: {parameter} is of unknown type {declared!r}; use a type of Types, as Types.INT().")
+        raise GraphError(
+            f"{method}: {parameter} is of unknown type {declared!r}; use one of Types, such as Types.INT()."
+        )
     return declared
 
 
 def check_function(method: str, func: Any, kind: type, *, takes_callable: bool = True) -> None:
-    """Refuse what is neither a function object of that kind nor, where allowed, a plain callable."""
+    """Raise unless this is a function object of that kind or, where allowed, a callable."""
     if isinstance(func, kind):
         return
     if isinstance(func, type) and issubclass(func, Function):
@@ -103,6 +105,6 @@ def projected_type(declared: TypeInformation | None, fields: tuple[Field, ...]) 
 
 
 def unusable_sink(method: str, expected: str, given: Any) -> GraphError:
-    """The complaint about something that is not a sink."""
+    """Return the error for an object that is not a sink."""
     hint = "; call .build() on it first" if callable(getattr(given, "build", None)) else ""
     return GraphError(f"{method}: expected {expected}, got {given!r}{hint}.")

@@ -1,4 +1,4 @@
-"""The way into asynchronous calls: checks what the user gives and appends the operator to the graph; runs nothing."""
+"""`AsyncDataStream`: async calls on a stream."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _Mode = AsyncFunctionDescriptor.OutputMode
 
 
 class AsyncDataStream:
-    """Applies an AsyncFunction to a stream. A result has the timestamp of its record.
+    """Applies an AsyncFunction to a stream.
 
-    A stream that is keyed may be given, but calls have no keyed state. A batch that is replayed makes its calls again.
+    Each result gets the timestamp of its record. The stream may be keyed, but calls have no access to keyed state. A
+    replayed batch makes its calls again.
     """
 
     @staticmethod
@@ -47,7 +48,7 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """Emit results as calls complete; `timeout` is for all tries of a record together."""
+        """Emit results as calls complete; `timeout` covers all attempts for a record."""
         method = "unordered_wait_with_retry"
         descriptor = _described(method, async_function, timeout, capacity, async_retry_strategy, _Mode.UNORDERED)
         return _appended(method, data_stream, descriptor, output_type)
@@ -74,7 +75,7 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """Emit results in the order of their records; `timeout` is for all tries of a record together."""
+        """Emit results in the order of their records; `timeout` covers all attempts for a record."""
         method = "ordered_wait_with_retry"
         descriptor = _described(method, async_function, timeout, capacity, async_retry_strategy, _Mode.ORDERED)
         return _appended(method, data_stream, descriptor, output_type)

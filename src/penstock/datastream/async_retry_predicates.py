@@ -1,4 +1,4 @@
-"""When asynchronous calls are tried again, under PyFlink's path."""
+"""Predicates for retrying async calls, under PyFlink's path."""
 
 from __future__ import annotations
 

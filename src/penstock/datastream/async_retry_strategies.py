@@ -1,4 +1,4 @@
-"""How asynchronous calls are tried again, under PyFlink's path."""
+"""Strategies for retrying async calls, under PyFlink's path."""
 
 from __future__ import annotations
 

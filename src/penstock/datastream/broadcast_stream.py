@@ -1,4 +1,4 @@
-"""Broadcast streams: a stream that every subtask sees, connected with another one; the graph is all they change.
+"""Broadcast streams: streams that every subtask sees, connected with another stream.
 
 No order holds between the two sides, as in Flink: an element may be processed before or after the broadcast elements
 that were there first. A function that needs them keeps its elements in state until they have come.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class BroadcastStream(Generic[T_co]):
-    """A stream whose elements go to all subtasks, with the states they are kept in; to be given to `connect`."""
+    """A stream whose elements go to all subtasks, with its broadcast states; pass it to `connect`."""
 
     def __init__(self, input_stream: DataStream[T_co], *broadcast_state_descriptors: MapStateDescriptor) -> None:
         """Made by `DataStream.broadcast`."""
@@ -33,19 +33,19 @@ class BroadcastStream(Generic[T_co]):
             if descriptor.ttl_config is not None and descriptor.ttl_config.is_enabled():
                 raise GraphError(
                     f"broadcast: state {descriptor.get_name()!r} has a time-to-live, which broadcast state cannot "
-                    "have; remove what is old in process_broadcast_element()."
+                    "have; remove old entries in process_broadcast_element()."
                 )
         self.input_stream = input_stream
         self.broadcast_state_descriptors = list(broadcast_state_descriptors)
 
 
 class BroadcastConnectedStream(Generic[T1_co, T2_co]):
-    """A stream, keyed or not, and a broadcast one, to be processed by one function."""
+    """A stream, keyed or not, connected with a broadcast stream."""
 
     def __init__(self, non_broadcast_stream: DataStream[T1_co], broadcast_stream: BroadcastStream[T2_co]) -> None:
         """Made by `DataStream.connect`."""
         if non_broadcast_stream.environment is not broadcast_stream.input_stream.environment:
-            raise GraphError("connect: the streams belong to different environments; build them from one.")
+            raise GraphError("connect: the streams belong to different environments; build them in one environment.")
         self.non_broadcast_stream = non_broadcast_stream
         self.broadcast_stream = broadcast_stream
         self.broadcast_state_descriptors = broadcast_stream.broadcast_state_descriptors
@@ -69,7 +69,7 @@ class BroadcastConnectedStream(Generic[T1_co, T2_co]):
         func: BroadcastProcessFunction[T1_co, T2_co, Any] | KeyedBroadcastProcessFunction[Any, T1_co, T2_co, Any],
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Apply a function to both sides; which kind depends on whether the stream that is not broadcast is keyed."""
+        """Apply a function to both streams: keyed if the stream that is not broadcast is keyed."""
         from penstock.datastream.stream import add_operator
 
         stream = self.non_broadcast_stream

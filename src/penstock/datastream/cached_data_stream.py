@@ -1,4 +1,4 @@
-"""The cached stream: its records are computed by one job and read by later ones; where they are kept is not its own."""
+"""`CachedDataStream`: a stream that one job computes and later jobs read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CachedDataStream(DataStream[T_co]):
-    """A stream whose records are kept by the first job of its environment that computes them, for the later ones."""
+    """A stream that the first job of its environment computes and stores for later jobs."""
 
     def __init__(self, stream: DataStream[T_co]) -> None:
         """Made by `DataStream.cache`."""
@@ -31,18 +31,18 @@ class CachedDataStream(DataStream[T_co]):
         self._cache_id = node.id
 
     def invalidate(self) -> None:
-        """Drop the records that are kept; the next job that needs them computes them again, and keeps them."""
+        """Delete the cached records; the next job that needs them computes and caches them again."""
         self.environment.results.drop(self._cache_id)
 
     def get_side_output(self, output_tag: OutputTag[A]) -> DataStream[A]:
-        """Not possible: what is cached is one stream."""
+        """Refused: only the main output is cached."""
         raise GraphError("get_side_output: a cached stream has none; take it from the stream before cache().")
 
     def _refused(self, method: str) -> NoReturn:
         raise GraphError(f"{method}: not possible for a cached stream; call it before cache(), or on what follows.")
 
     def set_parallelism(self, parallelism: int) -> NoReturn:
-        """Refused, as in Flink: the cache has that of its stream."""
+        """Refused, as in Flink: the cache has the parallelism of its stream."""
         self._refused("set_parallelism")
 
     def set_max_parallelism(self, max_parallelism: int) -> NoReturn:

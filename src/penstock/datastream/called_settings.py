@@ -1,4 +1,4 @@
-"""Settings that a program made by calls of configuration objects, as keys of a configuration."""
+"""Settings made by calls on configuration objects, as configuration keys."""
 
 from __future__ import annotations
 

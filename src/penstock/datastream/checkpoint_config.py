@@ -24,8 +24,8 @@ _DISABLED = -1
 class CheckpointConfig:
     """When and where checkpoints are taken; all times are milliseconds.
 
-    A checkpoint is the end of a batch here, so some of Flink's settings have nothing to act on. They are kept and given
-    back, and asking for what is not there warns with the reason.
+    A checkpoint is the end of a batch here, so some of Flink's settings have no effect. They are stored and returned,
+    and a warning says why they have no effect.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class CheckpointConfig:
         self._storage: CheckpointStorage | None = None
 
     def take_over(self, told: AbstractSet[str], read: JobSettings, kept: Mapping[str, Any]) -> None:
-        """Take over what was told by configuration key: read settings, and those that are only kept and given back."""
+        """Copy settings given as configuration keys, with or without effect."""
         if read.trigger_interval_ms is not None:
             self.set_checkpoint_interval(read.trigger_interval_ms)
         if keys.MIN_PAUSE in told:
@@ -88,7 +88,7 @@ class CheckpointConfig:
         return self._timeout
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
-        """Kept with a warning: a batch that was given up would only have to be run again."""
+        """No effect, with a warning: an aborted batch would have to run again."""
         self._timeout = _at_least(1, "checkpoint timeout", checkpoint_timeout)
         _warn("set_checkpoint_timeout", NO_TIMEOUT)
         return self
@@ -98,16 +98,16 @@ class CheckpointConfig:
         return self._min_pause
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
-        """Set the shortest time from a batch to the next; it counts if it is longer than the interval."""
+        """Set the minimum time between the starts of two batches; used if it is longer than the interval."""
         self._min_pause = _at_least(0, "pause between checkpoints", min_pause_between_checkpoints)
         return self
 
     def get_max_concurrent_checkpoints(self) -> int:
-        """Return what was set; there is always one at a time here."""
+        """Return what was set; there is always one checkpoint at a time."""
         return self._max_concurrent
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        """Kept, with a warning if it is more than the one checkpoint at a time that there always is."""
+        """No effect, with a warning if above 1: there is always one checkpoint at a time."""
         self._max_concurrent = _at_least(1, "number of concurrent checkpoints", max_concurrent_checkpoints)
         if self._max_concurrent > 1:
             _warn("set_max_concurrent_checkpoints", ONE_AT_A_TIME)
@@ -118,7 +118,7 @@ class CheckpointConfig:
         return self._tolerable_failures == 0
 
     def set_fail_on_checkpointing_errors(self, fail_on_checkpointing_errors: bool) -> CheckpointConfig:
-        """Kept, with a warning if failures should be tolerated."""
+        """No effect, with a warning if failures should be tolerated."""
         self._tolerable_failures = 0 if fail_on_checkpointing_errors else 2**31 - 1
         if not fail_on_checkpointing_errors:
             _warn("set_fail_on_checkpointing_errors", NO_TOLERANCE)
@@ -129,7 +129,7 @@ class CheckpointConfig:
         return self._tolerable_failures
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> CheckpointConfig:
-        """Kept, with a warning if it is not 0."""
+        """No effect, with a warning if it is not 0."""
         self._tolerable_failures = _at_least(
             0, "number of tolerable checkpoint failures", tolerable_checkpoint_failure_number
         )
@@ -140,16 +140,16 @@ class CheckpointConfig:
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        """Choose whether the checkpoint directory of a cancelled job stays; it does unless it is to be deleted."""
+        """Choose whether to keep the checkpoint directory of a cancelled job; it is kept by default."""
         self._retention = _of_type(ExternalizedCheckpointRetention, retention_mode)
         return self
 
     def is_externalized_checkpoints_enabled(self) -> bool:
-        """Return whether checkpoints are kept outside the job."""
+        """Return whether checkpoints are kept after the job."""
         return self._retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        """Return whether the checkpoints of a cancelled job stay."""
+        """Return whether the checkpoints of a cancelled job are kept."""
         return self._retention
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
@@ -157,18 +157,18 @@ class CheckpointConfig:
         return self._unaligned
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        """Kept, with a warning if enabled."""
+        """No effect, with a warning if enabled."""
         self._unaligned = enabled
         if enabled:
             _warn("enable_unaligned_checkpoints", NOTHING_TO_ALIGN)
         return self
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
-        """Forget the wish; nothing is ever unaligned."""
+        """Accepted: checkpoints are never unaligned."""
         return self.enable_unaligned_checkpoints(False)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Kept with a warning."""
+        """No effect, with a warning."""
         self._alignment_timeout = _of_type(Duration, alignment_timeout)
         _warn("set_aligned_checkpoint_timeout", NOTHING_TO_ALIGN)
         return self
@@ -178,7 +178,7 @@ class CheckpointConfig:
         return self._alignment_timeout
 
     def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Kept with a warning (older name)."""
+        """No effect, with a warning (older name)."""
         return self.set_aligned_checkpoint_timeout(alignment_timeout)
 
     def get_alignment_timeout(self) -> Duration:
@@ -186,7 +186,7 @@ class CheckpointConfig:
         return self._alignment_timeout
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
-        """Kept, with a warning if enabled."""
+        """No effect, with a warning if enabled."""
         self._force_unaligned = force_unaligned_checkpoints
         if force_unaligned_checkpoints:
             _warn("set_force_unaligned_checkpoints", NOTHING_TO_ALIGN)

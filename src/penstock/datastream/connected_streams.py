@@ -1,7 +1,4 @@
-"""Connected streams: two streams of any types that one operator reads, each by an input of its own.
-
-What the operator does is in `penstock.runtime`.
-"""
+"""`ConnectedStreams`: two streams of any types that one operator reads."""
 
 from __future__ import annotations
 
@@ -17,14 +14,14 @@ from penstock.vocabulary.functions import CoFlatMapFunction, CoMapFunction, CoPr
 
 
 class ConnectedStreams(Generic[T1_co, T2_co]):
-    """Two streams that go on as one: a function with a method for each, which may share state if both are keyed."""
+    """Two streams processed by one function with a method for each; they share state if both are keyed."""
 
     def __init__(self, stream1: DataStream[T1_co], stream2: DataStream[T2_co]) -> None:
         """Made by `DataStream.connect`."""
         if not isinstance(stream2, DataStream):
             raise GraphError(f"connect: expected a DataStream or a BroadcastStream, got {stream2!r}.")
         if stream1.environment is not stream2.environment:
-            raise GraphError("connect: the streams belong to different environments; build them from one.")
+            raise GraphError("connect: the streams belong to different environments; build them in one environment.")
         self.stream1 = stream1
         self.stream2 = stream2
 
@@ -34,7 +31,7 @@ class ConnectedStreams(Generic[T1_co, T2_co]):
         key_selector2: KeyOrField[T2_co],
         key_type: TypeInformation[Any] | None = None,
     ) -> ConnectedStreams[T1_co, T2_co]:
-        """Send elements of either stream to the subtask of their key; equal keys of both meet there."""
+        """Key both streams; elements with equal keys go to the same subtask."""
         keyed1: DataStream[T1_co] = self.stream1.key_by(key_selector1, key_type)
         keyed2: DataStream[T2_co] = self.stream2.key_by(key_selector2, key_type)
         return ConnectedStreams(keyed1, keyed2)

@@ -1,4 +1,4 @@
-"""What a program gives as a source, checked: collections, tables, frames of Spark; and sources as engines read them."""
+"""Checks and converts sources given by a program: collections, tables, Spark frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.vocabulary.functions import SourceFunction
 
 
 class Table(Protocol):
-    """A frame of pandas or polars, or an Arrow table: what has columns."""
+    """A pandas or polars frame, or an Arrow table."""
 
     @property
     def columns(self) -> Any:
@@ -32,7 +32,7 @@ def given_values(collection: Any, type_info: TypeInformation | None) -> tuple[li
     elif isinstance(collection, Iterable) and not hasattr(collection, "isStreaming"):
         values = python_values(collection)
     else:
-        hint = "; a DataFrame of Spark goes to from_spark" if hasattr(collection, "isStreaming") else ""
+        hint = "; for a Spark DataFrame use from_spark" if hasattr(collection, "isStreaming") else ""
         raise GraphError(f"from_collection: expected a list or another iterable, got {collection!r:.200}{hint}.")
     return values_of_type("from_collection", type_info, values), type_info
 
@@ -50,7 +50,7 @@ def with_sources_on_engine(graph: LogicalGraph, *, has_spark: bool) -> LogicalGr
 
 
 class GivenFrame:
-    """Hands out a frame that exists already; in a worker, where it is not needed, it travels without the frame."""
+    """Returns an existing frame; workers, which do not need it, get it without the frame."""
 
     def __init__(self, frame: Any) -> None:
         """Take the frame."""
@@ -79,7 +79,7 @@ def frame_factory(frame: Any) -> Callable[[Any], Any]:
 
 
 def unusable_source(method: str, given: Any) -> GraphError:
-    """What to say of something that is no source."""
+    """Return the error for an object that is not a source."""
     if isinstance(given, SourceFunction):
         return GraphError(
             f"{method}: a SourceFunction cannot be read again after a failure, so Penstock cannot run it; "

@@ -1,4 +1,4 @@
-"""The stages of an interval join of two keyed streams."""
+"""The builder of interval joins of two keyed streams."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Length = int | Time | Duration | timedelta
 
 
 class IntervalJoin(Generic[T1_co, T2_co]):
-    """Two keyed streams to be joined on time; goes on with `between(...)`."""
+    """Two keyed streams to join by time; call `between(...)` next."""
 
     def __init__(self, left: KeyedStream[Any, T1_co], right: KeyedStream[Any, T2_co]) -> None:
         """Made by `KeyedStream.interval_join`."""
@@ -32,19 +32,21 @@ class IntervalJoin(Generic[T1_co, T2_co]):
                 f"interval_join: both streams must be keyed; call key_by(...) on the other one: {right!r}."
             )
         if left.environment is not right.environment:
-            raise GraphError("interval_join: the streams belong to different environments; build them from one.")
+            raise GraphError(
+                "interval_join: the streams belong to different environments; build them in one environment."
+            )
         self._left = left
         self._right = right
 
     def in_event_time(self) -> IntervalJoin[T1_co, T2_co]:
-        """Join by event time, which is the only way there is."""
+        """Join by event time (the only option)."""
         return self
 
     def in_processing_time(self) -> IntervalJoin[T1_co, T2_co]:
-        """Refused: as in Flink, rows are joined by their event time only."""
+        """Refused: as in Flink, only event time is supported."""
         raise GraphError(
             "in_processing_time: an interval join needs event time; give the streams timestamps with "
-            "assign_timestamps_and_watermarks(...) and leave in_processing_time() out."
+            "assign_timestamps_and_watermarks(...) and remove in_processing_time()."
         )
 
     def between(self, lower_bound: Length, upper_bound: Length) -> IntervalJoined[T1_co, T2_co]:
@@ -56,7 +58,7 @@ class IntervalJoin(Generic[T1_co, T2_co]):
 
 
 class IntervalJoined(Generic[T1_co, T2_co]):
-    """An interval join with its bounds; ends with `process(...)`.
+    """An interval join with its bounds; call `process(...)` next.
 
     A row is late if its time is before the watermark: it goes to the side output set for its side, or is dropped and
     counted as `numLateRecordsDropped`. `left_outer`, `right_outer` and `full_outer` go beyond Flink: a row of that

@@ -45,7 +45,9 @@ class _TwoStreams(ABC, Generic[T1_co, T2_co]):
         if not isinstance(second, DataStream):
             raise GraphError(f"{self.method}: expected a DataStream, got {second!r}.")
         if first.environment is not second.environment:
-            raise GraphError(f"{self.method}: the streams belong to different environments; build them from one.")
+            raise GraphError(
+                f"{self.method}: the streams belong to different environments; build them in one environment."
+            )
         self.first = first
         self.second = second
 
@@ -62,7 +64,7 @@ class _TwoStreams(ABC, Generic[T1_co, T2_co]):
 
 
 class JoinedStreams(_TwoStreams[T1_co, T2_co]):
-    """A join in windows: the function sees each pair of elements of one key and window, one of each stream."""
+    """A window join: the function gets each pair of elements with one key and window, one from each stream."""
 
     method = "join"
     title = "Join"
@@ -85,7 +87,7 @@ class JoinedStreams(_TwoStreams[T1_co, T2_co]):
     def where(
         self, key_selector: KeyOrField[T1_co], key_type: TypeInformation[Any] | None = None
     ) -> Where[T2_co, Any, JoinedWindows[T1_co, T2_co]]:
-        """Say what the key of an element of the first stream is; goes on with `equal_to(...)`."""
+        """Set the key of the first stream; call `equal_to(...)` next."""
         return self._where(key_selector, key_type)
 
     def in_windows(self, keyed: EqualTo[Any], window_assigner: WindowAssigner[Any, Any]) -> JoinedWindows[T1_co, T2_co]:
@@ -105,7 +107,7 @@ class JoinedStreams(_TwoStreams[T1_co, T2_co]):
 
 
 class CoGroupedStreams(_TwoStreams[T1_co, T2_co]):
-    """A co-group in windows: the function sees all elements of one key and window, a list for each stream."""
+    """A window co-group: the function gets all elements of one key and window, as one list per stream."""
 
     method = "co_group"
     title = "CoGroup"
@@ -128,7 +130,7 @@ class CoGroupedStreams(_TwoStreams[T1_co, T2_co]):
     def where(
         self, key_selector: KeyOrField[T1_co], key_type: TypeInformation[Any] | None = None
     ) -> Where[T2_co, Any, CoGroupedWindows[T1_co, T2_co]]:
-        """Say what the key of an element of the first stream is; goes on with `equal_to(...)`."""
+        """Set the key of the first stream; call `equal_to(...)` next."""
         return self._where(key_selector, key_type)
 
     def in_windows(
@@ -145,7 +147,7 @@ class CoGroupedStreams(_TwoStreams[T1_co, T2_co]):
 
 @dataclass(frozen=True)
 class Where(Generic[T2_co, K, WINDOWS]):
-    """Two streams and the key of the first one; goes on with `equal_to(...)`."""
+    """Two streams and the key of the first; call `equal_to(...)` next."""
 
     streams: _TwoStreams
     key_selector: Callable[[Any], K]
@@ -156,7 +158,7 @@ class Where(Generic[T2_co, K, WINDOWS]):
         key_selector: Callable[[T2_co], K] | KeySelector[T2_co, K] | Field | list[Any] | tuple[Any, ...],
         key_type: TypeInformation[K] | None = None,
     ) -> EqualTo[WINDOWS]:
-        """Say what the key of an element of the second stream is; goes on with `window(...)`."""
+        """Set the key of the second stream; call `window(...)` next."""
         declared = check_type("equal_to", "key_type", key_type)
         if None not in (self.key_type, declared) and self.key_type != declared:
             raise GraphError(
@@ -168,14 +170,14 @@ class Where(Generic[T2_co, K, WINDOWS]):
 
 @dataclass(frozen=True)
 class EqualTo(Generic[WINDOWS]):
-    """Two streams and their keys; goes on with `window(...)`."""
+    """Two streams and their keys; call `window(...)` next."""
 
     where: Where[Any, Any, WINDOWS]
     key_selector: Callable[[Any], Any]
     key_type: TypeInformation | None
 
     def window(self, window_assigner: WindowAssigner[Any, Any]) -> WINDOWS:
-        """Let elements of one key meet in windows."""
+        """Group the elements of each key in windows."""
         return self.where.streams.in_windows(self, window_assigner)  # type: ignore[return-value]
 
 
@@ -247,7 +249,7 @@ class JoinedWindows(_TwoStreamsInWindows, Generic[T1_co, T2_co]):
     def apply(self, function: Joins[T1_co, T2_co], output_type: TypeInformation[R]) -> DataStream[R]: ...
 
     def apply(self, function: Joins[T1_co, T2_co], output_type: TypeInformation[Any] | None = None) -> DataStream[Any]:
-        """Evaluate windows by a JoinFunction, a FlatJoinFunction or a callable of two elements that returns one."""
+        """Call a JoinFunction, a FlatJoinFunction, or a callable of two elements that returns one, for each pair."""
         return self._apply(function, output_type)
 
 
@@ -267,7 +269,7 @@ class CoGroupedWindows(_TwoStreamsInWindows, Generic[T1_co, T2_co]):
     def apply(
         self, function: CoGroups[T1_co, T2_co], output_type: TypeInformation[Any] | None = None
     ) -> DataStream[Any]:
-        """Evaluate windows by a CoGroupFunction or a callable of two lists that yields or returns results."""
+        """Call a CoGroupFunction, or a callable of two lists that yields or returns results, for each window."""
         return self._apply(function, output_type)
 
 

@@ -1,11 +1,11 @@
-"""The keyed stream: what can be done once elements are dealt out by key; the graph is all it changes."""
+"""`KeyedStream`: a stream partitioned by key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, overload
 
-from penstock.common.state_type import StateType
+from penstock.common.state_type import StateType, checked_queryable_name
 from penstock.common.type_variables import A, K_co, R, S, T_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.common.types import Row
@@ -16,7 +16,7 @@ from penstock.datastream.selectors import Field, KeyAndValue, check_field, typed
 from penstock.datastream.stream import DataStream, add_operator, settings_of_sender
 from penstock.datastream.with_state import FilterWithState, FlatMapWithState, MapWithState
 from penstock.errors import GraphError
-from penstock.graph.nodes import FORWARD, Exchange, Partitioning
+from penstock.graph.nodes import FORWARD, NAME_PREFIX, Exchange, Partitioning, Role
 from penstock.runtime import operators
 from penstock.vocabulary.field_aggregates import FieldAggregate
 from penstock.vocabulary.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
@@ -24,8 +24,10 @@ from penstock.vocabulary.functions import KeyedProcessFunction, ProcessFunction,
 if TYPE_CHECKING:
     from penstock.datastream.closeable_iterator import CloseableIterator
     from penstock.datastream.interval_join import IntervalJoin
+    from penstock.datastream.queryable_stream import QueryableStateStream
     from penstock.datastream.salted import SaltedStream
     from penstock.datastream.windowed_stream import WindowedStream
+    from penstock.vocabulary.state import ReducingStateDescriptor, ValueStateDescriptor
     from penstock.vocabulary.window import CountWindow, WindowAssigner
     from penstock.vocabulary.window.assigner import W
 
@@ -72,7 +74,7 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
         return self._then("KEYED PROCESS", operators.KeyedProcessOperator(func), declared)
 
     def reduce(self, func: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co]) -> DataStream[T_co]:
-        """Combine each element with what the function returned last for its key, and emit the result."""
+        """Combine each element with the last result of its key, and emit the new result."""
         check_function("reduce", func, ReduceFunction)
         return self._then("Reduce", operators.ReduceOperator(func), self.output_type)
 
@@ -135,7 +137,7 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
         state_type: Any = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Make any number of elements of each by `func(element, state of its key) -> (iterable, new state)`.
+        """Turn each element into any number by `func(element, state of its key) -> (iterable, new state)`.
 
         `func` may be a generator: it yields the results and returns the new state.
         """
@@ -145,7 +147,7 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
     def filter_with_state(
         self, func: Callable[[T_co, Any], tuple[bool, Any]], state_type: Any = None
     ) -> DataStream[T_co]:
-        """Keep the elements for which `func(element, state of its key) -> (keep it, new state)` says so."""
+        """Keep elements by `func(element, state of its key) -> (keep it, new state)`."""
         return self._with_state(FilterWithState, func, state_type, self.output_type)
 
     def _with_state(self, kind: Any, func: Any, state_type: Any, output_type: TypeInformation | None) -> DataStream:
@@ -167,17 +169,17 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
         return WindowedStream(self, count_assigner("count_window", size, slide))
 
     def salted(self, salts: int) -> SaltedStream[K_co, T_co]:
-        """Spread the elements of each key over so many salts, against keys that have most of the elements.
+        """Spread the elements of each key over `salts` salts, for skewed keys.
 
-        Windows are then aggregated in two steps, by key and salt and then by key; the results are the same. Goes on
-        with `window(...)` and `reduce` or `aggregate`, whose function must be commutative.
+        Windows are then aggregated in two steps, by key and salt and then by key; the results are the same. Call
+        `window(...)` next, then `reduce` or `aggregate` with a commutative function.
         """
         from penstock.datastream.salted import SaltedStream
 
         return SaltedStream(self, salts)
 
     def interval_join(self, other_stream: KeyedStream[Any, A]) -> IntervalJoin[T_co, A]:
-        """Join with elements of another keyed stream whose time is near; goes on with `between(...)`."""
+        """Join with another keyed stream by time; call `between(...)` next."""
         from penstock.datastream.interval_join import IntervalJoin
 
         return IntervalJoin(self, other_stream)
@@ -185,7 +187,7 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
     def aggregate_fields(self, *aggregates: FieldAggregate) -> DataStream[Row]:
         """Count, sum or compare fields of all elements so far, as in `aggregate_fields(count(), sum_of("price"))`.
 
-        Gives a Row for each element: its key and the aggregates.
+        Emits a Row for each element, with its key and the aggregates.
         """
         function = check_aggregates(aggregates, self.output_type)
         key = KeyColumns.of(self.key_selector, self.output_type, self.edges[0].partitioning.key_type)
@@ -213,13 +215,30 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
         """Element with the largest field so far, the first one if there are several."""
         return self._aggregate(RollingExtremeBy(check_field("max_by", position_to_max_by), largest=True))
 
+    def as_queryable_state(
+        self,
+        queryable_state_name: str,
+        state_descriptor: ValueStateDescriptor[T_co] | ReducingStateDescriptor[T_co] | None = None,
+    ) -> QueryableStateStream:
+        """Keep the last element of each key, to be asked for by a name from outside of the job.
+
+        With a `ReducingStateDescriptor`, what the elements of the key reduce to is kept. See docs/queryable_state.md.
+        """
+        from penstock.datastream.queryable_stream import QueryableStateStream, keeping_operator
+
+        name = checked_queryable_name(queryable_state_name)
+        operator, descriptor = keeping_operator(name, state_descriptor, self.output_type)
+        title = NAME_PREFIX[Role.SINK] + f"Queryable state: {name}"
+        node = self.environment.graph.add(Role.SINK, title, operator, self.edges)
+        return QueryableStateStream(self.environment, node.id, descriptor, self.edges[0].partitioning.key_type)
+
     def cache(self) -> NoReturn:
         """Refused, as in Flink."""
         raise GraphError("cache: not possible for a keyed stream; call cache() before key_by(), or on what follows.")
 
     def _dealt(self, made_by: str, partitioning: Partitioning) -> NoReturn:
         raise GraphError(
-            f"{made_by}: the elements of a keyed stream go to the subtask of their key, and no other way: call "
+            f"{made_by}: the elements of a keyed stream always go to the subtask of their key: call "
             f"{made_by}() before key_by(), or after the next operator."
         )
 

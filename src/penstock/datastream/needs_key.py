@@ -1,4 +1,4 @@
-"""What a stream without a key is told when it is asked for something of keyed streams."""
+"""The error for methods of keyed streams that are called on a stream without a key."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from penstock.errors import GraphError
 __all__ = ["NotKeyedError", "hint_for"]
 
 _WHOLE_STREAM = {
-    "window": "window_all(...): its windows hold all elements, in one subtask",
-    "count_window": "count_window_all(...): its windows hold all elements, in one subtask",
+    "window": "window_all(...): for windows over all elements, in one subtask",
+    "count_window": "count_window_all(...): for windows over all elements, in one subtask",
 }
 _OF_A_KEY = (
     *_WHOLE_STREAM,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NodeHandle:
-    """Settings of the node behind a stream or sink; streams that are only edges have none."""
+    """Settings of the operator of a stream or sink."""
 
     def __init__(self, environment: StreamExecutionEnvironment, node_id: int | None) -> None:
         self.environment = environment
@@ -40,7 +40,7 @@ class NodeHandle:
         return self._set("name", name=NAME_PREFIX[node.role] + non_empty_text("name", name))
 
     def uid(self, uid: str) -> Self:
-        """Give the operator the id its state is found by, unique in the job."""
+        """Set the id that identifies the operator's state; unique in the job."""
         return self._set("uid", uid=non_empty_text("uid", uid))
 
     def set_uid_hash(self, uid_hash: str) -> Self:
@@ -48,7 +48,7 @@ class NodeHandle:
         return self._set("set_uid_hash", uid=check_uid_hash(uid_hash))
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """Set in how many subtasks the operator runs."""
+        """Set the parallelism of the operator."""
         node = self._node("set_parallelism")
         check_parallelism(parallelism, f"operator {node.name!r}")
         if node.is_single and parallelism != 1:
@@ -66,11 +66,11 @@ class NodeHandle:
         return self._set("set_description", description=non_empty_text("set_description", description))
 
     def disable_chaining(self) -> Self:
-        """Keep the operator apart from its neighbours."""
+        """Do not chain the operator with its neighbours."""
         return self._set("disable_chaining", chaining=Chaining.NEVER)
 
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
-        """Note the group; Spark places tasks, so it has no effect on where the operator runs."""
+        """Accepted without effect: Spark places tasks."""
         node = self._node("slot_sharing_group")
         is_group = isinstance(slot_sharing_group, SlotSharingGroup)
         name = slot_sharing_group.get_name() if is_group else slot_sharing_group  # type: ignore[union-attr]

@@ -67,7 +67,7 @@ class ResultCache:
         for node in cached:
             _refuse_endless(node, graph)
         if cached and settings is not None and settings.recovery_path:
-            _log.warning("job %r goes on from a savepoint: its cached streams are not kept", settings.job_name)
+            _log.warning("job %r goes on from a savepoint: its streams are not cached", settings.job_name)
             return graph, {}
         folders: dict[int, str] = {}
         nodes = dict(graph.nodes)
@@ -167,8 +167,8 @@ def _refuse_endless(node: Node, graph: LogicalGraph) -> None:
         above = graph.nodes[node_id]
         if above.role is Role.SOURCE and not above.operator.source.is_bounded():
             raise GraphError(
-                f"cache: {above.name!r} has no end, and only a stream that ends can be cached: bound the source, or "
-                "leave cache() out."
+                f"cache: {above.name!r} is unbounded, and only a bounded stream can be cached: use a bounded source, "
+                "or remove cache()."
             )
 
 

@@ -5,22 +5,23 @@ Both steps are ordinary windows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from penstock.common.serializer import TypeSerializer
-from penstock.common.type_variables import A, K_co, R, T_co
+from penstock.common.type_variables import K_co, T_co
 from penstock.common.typeinfo import TypeInformation
-from penstock.datastream.arguments import check_function, check_type, is_whole
+from penstock.datastream.arguments import is_whole
+from penstock.datastream.incremental_windows import IncrementalWindows
 from penstock.datastream.stream import DataStream, add_operator, settings_of_sender
-from penstock.datastream.windowed_stream import KeyedEvaluation
 from penstock.errors import GraphError
 from penstock.graph.nodes import FORWARD
 from penstock.runtime import operators
 from penstock.runtime.callables import method_or_callable
 from penstock.vocabulary.commutativity import Order, order_of
-from penstock.vocabulary.functions import AggregateFunction, ProcessWindowFunction, ReduceFunction, RuntimeContext
+from penstock.vocabulary.functions import AggregateFunction, ProcessWindowFunction, RuntimeContext
 from penstock.vocabulary.window import EventTimeTrigger, TimeWindow, TimeWindowSerializer, Trigger, WindowAssigner
+from penstock.vocabulary.window_evaluation import WindowsOfKey
 
 if TYPE_CHECKING:
     from penstock.datastream.keyed_stream import KeyedStream
@@ -139,100 +140,28 @@ class SaltedStream(Generic[K_co, T_co]):
         is_assigner = isinstance(window_assigner, WindowAssigner)
         if not is_assigner or not window_assigner.is_event_time() or window_assigner.pane_grid() is None:
             raise GraphError(
-                f"salted: windows of {type(window_assigner).__name__} cannot be put together from parts; use windows "
-                "of event time that tumble, slide or cumulate, or do without salted(...)."
+                f"salted: windows of {type(window_assigner).__name__} cannot be merged from parts; use tumbling, "
+                "sliding or cumulative event-time windows, or remove salted(...)."
             )
         return SaltedWindows(self._stream, self._salts, window_assigner)
 
 
-class SaltedWindows(Generic[K_co, T_co]):
-    """Windows of a salted stream: `reduce` and `aggregate`, as on any windowed stream."""
+class SaltedWindows(IncrementalWindows[WindowsOfKey[K_co], T_co, TimeWindow], Generic[K_co, T_co]):
+    """Windows of a salted stream: `reduce` and `aggregate` by functions that are commutative."""
 
     def __init__(self, stream: KeyedStream[K_co, T_co], salts: int, assigner: WindowAssigner[T_co, TimeWindow]) -> None:
         """Made by `SaltedStream.window`."""
-        self._stream = stream
+        self._stream: KeyedStream[K_co, T_co] = stream
         self._salts = salts
         self._assigner = assigner
 
-    @overload
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
-        window_function: None = None,
-        output_type: None = None,
-    ) -> DataStream[T_co]: ...
-
-    @overload
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
-        window_function: KeyedEvaluation[T_co, R, K_co, TimeWindow],
-        output_type: None = None,
-    ) -> DataStream[R]: ...
-
-    @overload
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
-        window_function: KeyedEvaluation[T_co, Any, K_co, TimeWindow] | None = None,
-        *,
-        output_type: TypeInformation[R],
-    ) -> DataStream[R]: ...
-
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
-        window_function: KeyedEvaluation[T_co, Any, K_co, TimeWindow] | None = None,
-        output_type: TypeInformation[Any] | None = None,
-    ) -> DataStream[Any]:
-        """Combine the elements of a window by a commutative function; see `WindowedStream.reduce`."""
-        check_function("reduce", reduce_function, ReduceFunction)
-        declared = check_type("reduce", "output_type", output_type)
-        if declared is None and window_function is None:
-            declared = self._stream.output_type
-        return self._in_two_steps("reduce", reduce_function, window_function, declared)
-
-    @overload
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, R],
-        window_function: None = None,
-        output_type: None = None,
-    ) -> DataStream[R]: ...
-
-    @overload
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, A],
-        window_function: KeyedEvaluation[A, R, K_co, TimeWindow],
-        output_type: None = None,
-    ) -> DataStream[R]: ...
-
-    @overload
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, Any],
-        window_function: KeyedEvaluation[Any, Any, K_co, TimeWindow] | None = None,
-        *,
-        output_type: TypeInformation[R],
-    ) -> DataStream[R]: ...
-
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, Any],
-        window_function: KeyedEvaluation[Any, Any, K_co, TimeWindow] | None = None,
-        output_type: TypeInformation[Any] | None = None,
-    ) -> DataStream[Any]:
-        """Gather the elements of a window by a commutative function; see `WindowedStream.aggregate`."""
-        check_function("aggregate", aggregate_function, AggregateFunction, takes_callable=False)
-        declared = check_type("aggregate", "output_type", output_type)
-        return self._in_two_steps("aggregate", aggregate_function, window_function, declared)
-
-    def _in_two_steps(self, method: str, function: Any, window_function: Any, output_type: Any) -> DataStream:
-        if order_of(function) is not Order.NONE:
+    def _incremental(
+        self, method: str, combine: Any, window_function: Any, output_type: TypeInformation | None
+    ) -> DataStream:
+        if order_of(combine) is not Order.NONE:
             raise GraphError(
-                f"{method}: salted(...) spreads the elements of a key, so that they lose their order. If it does not "
-                "matter to the function, say so with commutative(...)."
+                f"{method}: salted(...) spreads the elements of a key, so that they lose their order. If the order "
+                "does not matter to the function, mark it with commutative(...)."
             )
         stream, key_of = self._stream, self._stream.key_selector
         # Chained to whatever sends the elements: the exchange comes after it, by key and salt.
@@ -245,8 +174,8 @@ class SaltedWindows(Generic[K_co, T_co]):
             **settings_of_sender(stream),
         )
         parts = salted.key_by(lambda pair: (key_of(pair[1]), pair[0])).window(self._assigner).two_phase(False)
-        merged = parts.aggregate(_Parts(function), _PartOf()).name(f"Salted {method.title()}, parts")
+        merged = parts.aggregate(_Parts(combine), _PartOf()).name(f"Salted {method.title()}, parts")
         by_key = merged.key_by(lambda part: part.key, stream.edges[0].partitioning.key_type).window(_WindowOfPart())
-        return by_key.aggregate(_MergedParts(function), window_function, output_type=output_type).name(
+        return by_key.aggregate(_MergedParts(combine), window_function, output_type=output_type).name(
             f"Salted {method.title()}"
         )

@@ -1,7 +1,4 @@
-"""Replacing fields of records, and turning what `key_by` takes into one plain callable.
-
-What a field is says `penstock.common.record_fields`; knows nothing of streams or state.
-"""
+"""Key selectors from what `key_by` takes, and replacing fields of records."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def settings_of_sender(stream: DataStream) -> dict[str, Any]:
 
 
 class DataStream(NodeHandle, Generic[T_co]):
-    """A stream of elements: what the next operator will read, and how they will be dealt to its subtasks.
+    """A stream of elements.
 
     `DataStream[Trade]` is a stream of trades. Type checkers follow it from step to step; where a step says nothing of
     its results, as a function without type hints does, they are `Any`.
@@ -142,7 +142,7 @@ class DataStream(NodeHandle, Generic[T_co]):
 
     def _refuse(self, method: str) -> NoReturn:
         raise GraphError(
-            f"{method}() has no meaning on a stream made by {self._made_by}(), which is not an operator: "
+            f"{method}() does not work on a stream made by {self._made_by}(), which is not an operator: "
             f"call it before {self._made_by}(), or after the next operator."
         )
 
@@ -194,7 +194,7 @@ class DataStream(NodeHandle, Generic[T_co]):
     def map(
         self, func: Callable[[T_co], Any] | MapFunction[T_co, Any], output_type: TypeInformation[Any] | None = None
     ) -> DataStream[Any]:
-        """Replace each element by what the function returns for it."""
+        """Replace each element by the result of the function."""
         check_function("map", func, MapFunction)
         return self._then(
             "Map", operators.MapOperator(func, self.is_keyed), check_type("map", "output_type", output_type)
@@ -259,7 +259,7 @@ class DataStream(NodeHandle, Generic[T_co]):
         )
 
     def select(self, *expressions: Expression | str) -> DataStream[Row]:
-        """Make Rows of some fields and of what is computed from fields: `select("a", (col("b") * 2).alias("c"))`."""
+        """Build Rows from fields and expressions: `select("a", (col("b") * 2).alias("c"))`."""
         chosen, names = named_expressions("select", expressions)
         for expression in chosen:
             check_fields("select", expression, self.output_type)
@@ -274,7 +274,7 @@ class DataStream(NodeHandle, Generic[T_co]):
         | AssignerWithPeriodicWatermarks[T_co]
         | AssignerWithPunctuatedWatermarks[T_co],
     ) -> DataStream[T_co]:
-        """Give elements event times and the stream watermarks; takes assigners of the older forms too."""
+        """Assign event times and watermarks; also takes the older assigner classes."""
         if isinstance(watermark_strategy, (AssignerWithPeriodicWatermarks, AssignerWithPunctuatedWatermarks)):
             watermark_strategy = WatermarkStrategy.for_assigner(watermark_strategy)
         if not isinstance(watermark_strategy, WatermarkStrategy):
@@ -285,7 +285,7 @@ class DataStream(NodeHandle, Generic[T_co]):
         return self._then("Timestamps/Watermarks", operator, self.output_type, is_checked=False)
 
     def assign_ascending_timestamps(self, extractor: Callable[[T_co], int] | str | int) -> DataStream[T_co]:
-        """Give elements event times that never fall within a subtask: by a function of the element, or a field."""
+        """Assign event times that only grow within a subtask, with a function of the element or a field."""
         strategy: WatermarkStrategy[Any] = WatermarkStrategy.for_monotonous_timestamps()
         if callable(extractor):
             strategy = strategy.with_timestamp_assigner(lambda element, _: extractor(element))
@@ -325,14 +325,14 @@ class DataStream(NodeHandle, Generic[T_co]):
             if not isinstance(stream, DataStream):
                 raise GraphError(f"union: expected DataStreams, got {stream!r}.")
             if stream.environment is not self.environment:
-                raise GraphError("union: the streams belong to different environments; build them from one.")
+                raise GraphError("union: the streams belong to different environments; build them in one environment.")
         edges = itertools.chain(self.edges, *(stream.edges for stream in streams))
         # Streams of different types make one whose type is not known.
         is_one_type = all(stream.output_type == self.output_type for stream in streams)
         return self._only_edges(tuple(edges), "union", self.output_type if is_one_type else None)
 
     def cache(self) -> CachedDataStream[T_co]:
-        """Keep the elements of a bounded stream: the first job that computes them does so for later ones too."""
+        """Cache a bounded stream: the first job computes its elements, later jobs read them."""
         from penstock.datastream.cached_data_stream import CachedDataStream
 
         return CachedDataStream(self)
@@ -348,7 +348,7 @@ class DataStream(NodeHandle, Generic[T_co]):
     def connect(
         self, ds: DataStream[A] | BroadcastStream[A]
     ) -> ConnectedStreams[T_co, A] | BroadcastConnectedStream[T_co, A]:
-        """Process this stream and another one in one operator, where they may share state."""
+        """Process this stream and another one in one operator, with shared state."""
         from penstock.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
         from penstock.datastream.connected_streams import ConnectedStreams
 
@@ -357,13 +357,13 @@ class DataStream(NodeHandle, Generic[T_co]):
         return ConnectedStreams(self, ds)
 
     def join(self, other_stream: DataStream[A]) -> JoinedStreams[T_co, A]:
-        """Join with another stream in windows; goes on with `where(...)`."""
+        """Join with another stream in windows; call `where(...)` next."""
         from penstock.datastream.joined_streams import JoinedStreams
 
         return JoinedStreams(self, other_stream)
 
     def co_group(self, other_stream: DataStream[A]) -> CoGroupedStreams[T_co, A]:
-        """Group with another stream in windows; goes on with `where(...)`."""
+        """Co-group with another stream in windows; call `where(...)` next."""
         from penstock.datastream.joined_streams import CoGroupedStreams
 
         return CoGroupedStreams(self, other_stream)
@@ -409,15 +409,15 @@ class DataStream(NodeHandle, Generic[T_co]):
         return KeyedStream(self, make_key_selector(key_selector), check_type("key_by", "key_type", key_type))
 
     def shuffle(self) -> DataStream[T_co]:
-        """Deal elements out at random."""
+        """Distribute elements randomly."""
         return self._dealt("shuffle", Partitioning(Exchange.SHUFFLE))
 
     def rebalance(self) -> DataStream[T_co]:
-        """Deal elements out in turn to all subtasks."""
+        """Distribute elements round-robin to all subtasks."""
         return self._dealt("rebalance", Partitioning(Exchange.REBALANCE))
 
     def rescale(self) -> DataStream[T_co]:
-        """Deal elements out in turn to a part of the subtasks."""
+        """Distribute elements round-robin to a part of the subtasks."""
         return self._dealt("rescale", Partitioning(Exchange.RESCALE))
 
     def forward(self) -> DataStream[T_co]:
@@ -437,7 +437,7 @@ class DataStream(NodeHandle, Generic[T_co]):
         broadcast_state_descriptor: MapStateDescriptor | None = None,
         *other_broadcast_state_descriptors: MapStateDescriptor,
     ) -> DataStream[T_co] | BroadcastStream[T_co]:
-        """Send each element to every subtask; with descriptors, to be connected and kept as broadcast state."""
+        """Send each element to every subtask; with descriptors, to use as broadcast state in `connect`."""
         everywhere = self._dealt("broadcast", Partitioning(Exchange.BROADCAST))
         if broadcast_state_descriptor is None:
             return everywhere
@@ -508,7 +508,7 @@ class DataStream(NodeHandle, Generic[T_co]):
     def write_with_spark(
         self, write: Callable[[Any, int], None], schema: TypeInformation | str | None = None
     ) -> DataStreamSink:
-        """Hand each batch to `write(data_frame, batch_id)`: anything Spark can write; see SparkWriterSink."""
+        """Pass each batch to `write(data_frame, batch_id)`, to use any Spark writer; see SparkWriterSink."""
         if not callable(write):
             raise GraphError(f"write_with_spark: expected a function of (data_frame, batch_id), got {write!r}.")
         if not isinstance(schema, str):
@@ -558,7 +558,7 @@ class DataStream(NodeHandle, Generic[T_co]):
         return self._only_edges(self.edges_with(partitioning), made_by, self.output_type)
 
     def edges_with(self, partitioning: Partitioning) -> tuple[Edge, ...]:
-        """Edges of this stream, dealt out in another way."""
+        """Return the edges of this stream with another partitioning."""
         return tuple([replace(edge, partitioning=partitioning) for edge in self.edges])
 
     def edges_into(self, input_index: int) -> tuple[Edge, ...]:

@@ -1,7 +1,4 @@
-"""The environment a program is built in: sources, settings, and handing the finished graph to the engine.
-
-Compiling and running belong to `penstock.graph` and the engine.
-"""
+"""`StreamExecutionEnvironment`: where programs create sources, change settings and execute."""
 
 from __future__ import annotations
 
@@ -67,10 +64,10 @@ __all__ = ["StreamExecutionEnvironment"]
 
 
 class StreamExecutionEnvironment:
-    """Where a streaming program starts: it makes sources, holds settings and executes.
+    """Creates sources, holds settings and executes jobs.
 
-    After `execute` the environment forgets what it ran, as in Flink: the next `execute` runs what was added since,
-    with everything that feeds it.
+    After `execute` the environment starts empty, as in Flink: the next `execute` runs what was added since, with
+    everything that feeds it.
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
@@ -94,7 +91,7 @@ class StreamExecutionEnvironment:
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
-        """Return a new environment; the configuration wins over what `penstock run` was given."""
+        """Return a new environment; the configuration overrides the options of `penstock run`."""
         return StreamExecutionEnvironment(with_given(configuration))
 
     @staticmethod
@@ -107,7 +104,7 @@ class StreamExecutionEnvironment:
         state: str = "memory",
         configuration: Configuration | None = None,
     ) -> StreamExecutionEnvironment:
-        """Return an environment whose jobs run in this process, for tests: no Spark, no Java; see penstock.testing."""
+        """Return an environment for tests, whose jobs run in this process without Spark; see penstock.testing."""
         from penstock.engine.in_process.options import InProcessOptions
 
         environment = StreamExecutionEnvironment(configuration)
@@ -117,7 +114,7 @@ class StreamExecutionEnvironment:
     # ---- settings ----
 
     def configure(self, configuration: Configuration) -> None:
-        """Take over all keys of a configuration; a value that cannot be used is refused here."""
+        """Apply all keys of a configuration; raises for a value that cannot be used."""
         if not isinstance(configuration, Configuration):
             raise ConfigurationError(f"configure: expected a Configuration, got {configuration!r}.")
         told = configuration.key_set()
@@ -185,7 +182,7 @@ class StreamExecutionEnvironment:
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
-        """Kept with a warning: blocks are sent when a batch has produced them."""
+        """No effect, with a warning: blocks are sent when a batch has produced them."""
         self._configuration.set_integer(keys.BUFFER_TIMEOUT, check_timeout(timeout_millis))
         warn_of_no_effect("set_buffer_timeout", IN_BLOCKS)
         return self
@@ -198,7 +195,7 @@ class StreamExecutionEnvironment:
         return next((each.to_millis() for each in told if each is not None), int(setting.default))
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
-        """Run every operator by itself."""
+        """Do not chain operators."""
         self._configuration.set_boolean(keys.CHAINING, False)
         return self
 
@@ -266,7 +263,7 @@ class StreamExecutionEnvironment:
         return self._settings(None).savepoint_directory
 
     def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
-        """Note the wish; state is always saved as change files with a snapshot now and then."""
+        """Accepted: state is always saved as changes, with a snapshot now and then."""
         self._configuration.set_boolean(keys.CHANGELOG, bool(enabled))
         if not enabled:
             warn_of_no_effect("enable_changelog_state_backend(False)", "the changelog is always on")
@@ -279,9 +276,9 @@ class StreamExecutionEnvironment:
         return self._configuration.get_boolean(keys.CHANGELOG, False)
 
     def set_state_backend(self, state_backend: StateBackend) -> StreamExecutionEnvironment:
-        """Keep state on the heap (HashMapStateBackend), in RocksDB (EmbeddedRocksDBStateBackend) or by name.
+        """Choose the heap (HashMapStateBackend), RocksDB (EmbeddedRocksDBStateBackend) or a backend by name.
 
-        Without this call it is kept in LMDB, `CustomStateBackend("lmdb")`.
+        The default is LMDB, `CustomStateBackend("lmdb")`.
         """
         if isinstance(state_backend, HashMapStateBackend):
             name = "hashmap"
@@ -310,8 +307,8 @@ class StreamExecutionEnvironment:
         """Choose what happens after a failure; see RestartStrategies."""
         if not isinstance(restart_strategy_configuration, RestartStrategyConfiguration):
             raise GraphError(
-                "set_restart_strategy: expected one of RestartStrategies, as RestartStrategies.no_restart(), "
-                f"got {restart_strategy_configuration!r}."
+                "set_restart_strategy: expected one of RestartStrategies, such as RestartStrategies.no_restart(), got "
+                "{restart_strategy_configuration!r}."
             )
         self._restart_strategy = restart_strategy_configuration
         return self
@@ -323,15 +320,16 @@ class StreamExecutionEnvironment:
         self._python_files.append(existing_path("add_python_file", file_path))
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Unpack an archive where functions open it by a relative path, `target_dir/...` or the name of the archive."""
+        """Unpack an archive in the workers; its files are at `target_dir/...`, or below the name of the archive."""
         path = existing_path("add_python_archive", archive_path)
         self._archives.append(path if target_dir is None else f"{path}#{target_dir}")
 
     def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
-        """Have pip install the packages of a file before the job starts, from a folder of wheels if one is given.
+        """Install the packages of a requirements file with pip before the job starts, optionally from a folder of
+        wheels.
 
-        They are kept in the user's cache and found by the workers of this machine; workers of others need that
-        folder on a file system that they share (PENSTOCK_CACHE).
+        They go to the user's cache, where the workers of this machine find them. For workers on other machines, put the
+        cache on a shared file system (PENSTOCK_CACHE).
         """
         wanted = existing_path("set_python_requirements", requirements_file_path)
         if requirements_cache_dir is not None:
@@ -409,7 +407,7 @@ class StreamExecutionEnvironment:
         source_name: str,
         type_info: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Stream what a source reads; watermarks are made for each of its splits."""
+        """Stream the records of a source, with watermarks per split."""
         if not isinstance(source, Source):
             raise unusable_source("from_source", source)
         if watermark_strategy is not None and not isinstance(watermark_strategy, WatermarkStrategy):
@@ -438,14 +436,14 @@ class StreamExecutionEnvironment:
         source_name: str = "Custom Source",
         type_info: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Stream what a source reads, without watermarks."""
+        """Stream the records of a source, without watermarks."""
         if not isinstance(source_func, Source):
             raise unusable_source("add_source", source_func)
         name = non_empty_text("add_source", source_name)
         return self._source(name, source_func, None, check_type("add_source", "type_info", type_info))
 
     def read_text_file(self, file_path: str) -> DataStream[str]:
-        """Stream the lines of a file, or of the files of a folder, that are there when the job starts."""
+        """Stream the lines of a file, or of the files in a folder when the job starts."""
         # Here, because the connectors import the vocabulary of this package.
         from penstock.datastream.connectors.file_system import FileSource
 
@@ -455,14 +453,14 @@ class StreamExecutionEnvironment:
     def socket_text_stream(
         self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
     ) -> DataStream[str]:
-        """Stream the lines that a host sends, at most once: for trying things (`nc -lk 9999`)."""
+        """Stream lines from a socket, at most once; for experiments (`nc -lk 9999`)."""
         from penstock.datastream.connectors.socket import SocketTextSource
 
         source = SocketTextSource(hostname, port, delimiter, max_retry)
         return self._source(f"Socket {hostname}:{port}", source, None, None)
 
     def create_input(self, input_format: Any, type_info: TypeInformation[R] | None = None) -> DataStream[R]:
-        """Stream what an input format reads, such as `AvroInputFormat`."""
+        """Stream the records of an input format, such as `AvroInputFormat`."""
         make = getattr(input_format, "create_source", None)
         if make is None:
             raise GraphError(f"create_input: expected an input format such as AvroInputFormat, got {input_format!r}.")
@@ -498,7 +496,7 @@ class StreamExecutionEnvironment:
         return plan_json(self._planned_graph(), self._settings(None))
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
-        """Run the job and wait for its end; raises JobFailedError if it fails for good."""
+        """Run the job and wait for its end; raises JobFailedError if it fails permanently."""
         return self.execute_async(job_name).wait()
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
@@ -540,12 +538,12 @@ class StreamExecutionEnvironment:
             from penstock.engine.in_process.submission import submit as submit_in_process
 
             return submit_in_process(graph, settings, self._in_process)
-        from penstock.engine.spark import submit
+        from penstock.engine.spark.engine import submit
 
         return submit(graph, settings)
 
     def close(self) -> None:
-        """Forget the program and the records of cached streams; jobs that were started go on."""
+        """Forget the program and its cached streams; running jobs continue."""
         self.results.clear()
         self.graph = LogicalGraph()
         self.slot_sharing_groups.clear()
@@ -579,7 +577,7 @@ class StreamExecutionEnvironment:
         wanted = {n.id for n in nodes if n.id > self._executed_up_to and n.role is not Role.SOURCE}
         wanted -= self._executed_apart
         if not wanted:
-            raise GraphError("nothing to execute: no operator or sink was added since the last execution.")
+            raise GraphError("nothing to execute: nothing was added since the last execution.")
         return self.graph.part(wanted)
 
     def _planned_graph(self) -> LogicalGraph:

@@ -1,4 +1,4 @@
-"""A stream as text, for whoever looks at one in a shell or notebook: how it came about; runs nothing."""
+"""Text and HTML representations of a stream, for shells and notebooks."""
 
 from __future__ import annotations
 

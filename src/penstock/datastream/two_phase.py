@@ -1,6 +1,5 @@
-"""Aggregation of windows in front of the exchange: whether it is possible and wanted, and the node that does it.
-
-The aggregating itself is `penstock.runtime.operators.window.local`.
+"""Two-phase window aggregation: whether it is possible and wanted, and the operator that aggregates before the
+exchange.
 """
 
 from __future__ import annotations
@@ -60,21 +59,21 @@ def pre_aggregated(
 def _obstacle(spec: WindowSpec) -> str | None:
     """Why every element has to reach the window itself; None if it need not."""
     if spec.combine is None:
-        return "its function is given every element; use reduce() or aggregate()"
+        return "its function needs every element; use reduce() or aggregate()"
     panes = _panes(spec)
     if panes is None:
         return (
-            f"it has windows of {type(spec.assigner).__name__}; only windows of event time that tumble, cumulate or "
-            "slide (by no more than their size) can be aggregated in parts"
+            f"it has windows of {type(spec.assigner).__name__}; only tumbling, cumulative and sliding event-time "
+            "windows (with a slide up to their size) can be aggregated in parts"
         )
     if spec.evictor is not None:
-        return f"{type(spec.evictor).__name__} is given every element"
+        return f"{type(spec.evictor).__name__} needs every element"
     if not fires_once_at_the_end(spec):
-        return f"{type(spec.trigger).__name__} is given every element; only EventTimeTrigger can do without"
+        return f"{type(spec.trigger).__name__} needs every element; only EventTimeTrigger does not"
     if spec.order is Order.ALL and not panes.is_window:
         return (
-            "its windows overlap, so that its function would not be given the elements of a window in the order they "
-            "came: if the order does not matter to it, say so with commutative(...)"
+            "its windows overlap, so its function would not see the elements of a window in their order of arrival: if "
+            "the order does not matter, mark it with commutative(...)"
         )
     return None
 

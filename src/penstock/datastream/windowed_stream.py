@@ -1,7 +1,4 @@
-"""Windowed streams: what can be done with the windows of a keyed stream, or of a whole one.
-
-When a window fires is the operator's business.
-"""
+"""`WindowedStream` and `AllWindowedStream`: windows of a keyed stream, or of a whole stream."""
 
 from __future__ import annotations
 
@@ -10,12 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, overload
 
 from penstock.common.column_block import ColumnSelector
 from penstock.common.time import Duration, Time, to_millis
-from penstock.common.type_variables import A, K, K_co, R, T_co
+from penstock.common.type_variables import SORT, K_co, R, T_co
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
 from penstock.datastream.arguments import check_function, check_type, is_whole
 from penstock.datastream.field_rows import WINDOW_NAMES, KeyColumns, check_aggregates, row_type
+from penstock.datastream.incremental_windows import IncrementalWindows
 from penstock.datastream.selectors import Field, check_field, only_key
 from penstock.datastream.stream import DataStream, add_operator
 from penstock.datastream.two_phase import pre_aggregated
@@ -26,11 +24,9 @@ from penstock.runtime.operators.window.local import KeyOfPart
 from penstock.vocabulary.field_aggregates import FieldAggregate
 from penstock.vocabulary.field_aggregation import FieldAggregation
 from penstock.vocabulary.functions import (
-    AggregateFunction,
     AllWindowFunction,
     ProcessAllWindowFunction,
     ProcessWindowFunction,
-    ReduceFunction,
     WindowFunction,
 )
 from penstock.vocabulary.output_tag import OutputTag
@@ -45,6 +41,7 @@ from penstock.vocabulary.window import (
     WindowAssigner,
 )
 from penstock.vocabulary.window.assigner import W
+from penstock.vocabulary.window_evaluation import WindowsOfAll, WindowsOfKey
 from penstock.vocabulary.window_rows import AllWindowRow, WindowRow
 
 if TYPE_CHECKING:
@@ -53,15 +50,10 @@ if TYPE_CHECKING:
     from penstock.datastream.keyed_stream import KeyedStream
     from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["AllWindowedStream", "KeyedEvaluation", "WindowedStream", "count_assigner"]
-
-KeyedEvaluation = WindowFunction[A, R, K, W] | ProcessWindowFunction[A, R, K, W]
-"""A function that evaluates windows of a keyed stream."""
-AllEvaluation = AllWindowFunction[A, R, W] | ProcessAllWindowFunction[A, R, W]
-"""A function that evaluates windows of a whole stream."""
+__all__ = ["AllWindowedStream", "WindowedStream", "count_assigner"]
 
 
-class _Windows(Generic[T_co, W]):
+class _Windows(IncrementalWindows[SORT, T_co, W]):
     """A stream and how its elements are put in windows; settings change it and return it, as in PyFlink."""
 
     _method: ClassVar[str]
@@ -190,21 +182,6 @@ class _Windows(Generic[T_co, W]):
 
     # ---- how nodes are made ----
 
-    def _reduce(self, reduce_function: Any, window_function: Any, output_type: Any) -> DataStream[Any]:
-        check_function("reduce", reduce_function, ReduceFunction)
-        declared = check_type("reduce", "output_type", output_type)
-        if declared is None and window_function is None:
-            declared = self._stream.output_type
-        return self._incremental("reduce", reduce_function, window_function, declared)
-
-    def _aggregate(
-        self, aggregate_function: Any, window_function: Any, accumulator_type: Any, output_type: Any
-    ) -> DataStream[Any]:
-        check_function("aggregate", aggregate_function, AggregateFunction, takes_callable=False)
-        check_type("aggregate", "accumulator_type", accumulator_type)
-        declared = check_type("aggregate", "output_type", output_type)
-        return self._incremental("aggregate", aggregate_function, window_function, declared)
-
     def _rolled(self, method: str, function: Callable[[Any, Any], Any]) -> DataStream:
         return self._incremental(method, function, None, self._stream.output_type)
 
@@ -238,7 +215,7 @@ class _Windows(Generic[T_co, W]):
             if isinstance(function, _COUNTERPARTS[kind]):
                 raise GraphError(
                     f"{method}: {type(function).__name__} derives from {_COUNTERPARTS[kind].__name__}, but after "
-                    f"{self._method}() it has to be a {kind.__name__}."
+                    f"{self._method}() it must be a {kind.__name__}."
                 )
 
     def _add(
@@ -276,7 +253,7 @@ class _Windows(Generic[T_co, W]):
         return stream.edges_with(Partitioning(Exchange.KEYED, key_selector, key_type=self._key_type))
 
 
-class WindowedStream(_Windows[T_co, W], Generic[K_co, T_co, W]):
+class WindowedStream(_Windows[WindowsOfKey[K_co], T_co, W], Generic[K_co, T_co, W]):
     """The elements of a keyed stream, in windows of each key."""
 
     _method = "window"
@@ -290,95 +267,6 @@ class WindowedStream(_Windows[T_co, W], Generic[K_co, T_co, W]):
         """Made by `KeyedStream.window` and `count_window`."""
         key_type = keyed_stream.edges[0].partitioning.key_type
         super().__init__(keyed_stream, window_assigner, keyed_stream.key_selector, key_type)
-
-    @overload
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
-        window_function: None = None,
-        output_type: None = None,
-    ) -> DataStream[T_co]: ...
-
-    @overload
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
-        window_function: KeyedEvaluation[T_co, R, K_co, W],
-        output_type: None = None,
-    ) -> DataStream[R]: ...
-
-    @overload
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
-        window_function: KeyedEvaluation[T_co, Any, K_co, W] | None = None,
-        *,
-        output_type: TypeInformation[R],
-    ) -> DataStream[R]: ...
-
-    @overload
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
-        window_function: KeyedEvaluation[T_co, Any, K_co, W] | None,
-        output_type: TypeInformation[R],
-    ) -> DataStream[R]: ...
-
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
-        window_function: KeyedEvaluation[T_co, Any, K_co, W] | None = None,
-        output_type: TypeInformation[Any] | None = None,
-    ) -> DataStream[Any]:
-        """Combine the elements of a window; a window function is given the one result, with key and window."""
-        return self._reduce(reduce_function, window_function, output_type)
-
-    @overload
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, R],
-        window_function: None = None,
-        accumulator_type: TypeInformation[Any] | None = None,
-        output_type: None = None,
-    ) -> DataStream[R]: ...
-
-    @overload
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, A],
-        window_function: KeyedEvaluation[A, R, K_co, W],
-        accumulator_type: TypeInformation[Any] | None = None,
-        output_type: None = None,
-    ) -> DataStream[R]: ...
-
-    @overload
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, Any],
-        window_function: KeyedEvaluation[Any, Any, K_co, W] | None = None,
-        accumulator_type: TypeInformation[Any] | None = None,
-        *,
-        output_type: TypeInformation[R],
-    ) -> DataStream[R]: ...
-
-    @overload
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, Any],
-        window_function: KeyedEvaluation[Any, Any, K_co, W] | None,
-        accumulator_type: TypeInformation[Any] | None,
-        output_type: TypeInformation[R],
-    ) -> DataStream[R]: ...
-
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, Any],
-        window_function: KeyedEvaluation[Any, Any, K_co, W] | None = None,
-        accumulator_type: TypeInformation[Any] | None = None,
-        output_type: TypeInformation[Any] | None = None,
-    ) -> DataStream[Any]:
-        """Gather the elements of a window in an accumulator; a window function is given its one result."""
-        return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
 
     @overload
     def apply(self, window_function: WindowFunction[T_co, R, K_co, W], output_type: None = None) -> DataStream[R]: ...
@@ -413,7 +301,7 @@ class WindowedStream(_Windows[T_co, W], Generic[K_co, T_co, W]):
         return self._whole("process", process_window_function, output_type)
 
 
-class AllWindowedStream(_Windows[T_co, W]):
+class AllWindowedStream(_Windows[WindowsOfAll, T_co, W], Generic[T_co, W]):
     """All elements of a stream, in windows; one subtask holds them all."""
 
     _method = "window_all"
@@ -426,95 +314,6 @@ class AllWindowedStream(_Windows[T_co, W]):
     def __init__(self, data_stream: DataStream[T_co], window_assigner: WindowAssigner[T_co, W]) -> None:
         """Made by `DataStream.window_all` and `count_window_all`."""
         super().__init__(data_stream, window_assigner, only_key, None)
-
-    @overload
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
-        window_function: None = None,
-        output_type: None = None,
-    ) -> DataStream[T_co]: ...
-
-    @overload
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], T_co] | ReduceFunction[T_co],
-        window_function: AllEvaluation[T_co, R, W],
-        output_type: None = None,
-    ) -> DataStream[R]: ...
-
-    @overload
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
-        window_function: AllEvaluation[T_co, Any, W] | None = None,
-        *,
-        output_type: TypeInformation[R],
-    ) -> DataStream[R]: ...
-
-    @overload
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
-        window_function: AllEvaluation[T_co, Any, W] | None,
-        output_type: TypeInformation[R],
-    ) -> DataStream[R]: ...
-
-    def reduce(
-        self,
-        reduce_function: Callable[[T_co, T_co], Any] | ReduceFunction[T_co],
-        window_function: AllEvaluation[T_co, Any, W] | None = None,
-        output_type: TypeInformation[Any] | None = None,
-    ) -> DataStream[Any]:
-        """Combine the elements of a window; a window function is given the one result, with the window."""
-        return self._reduce(reduce_function, window_function, output_type)
-
-    @overload
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, R],
-        window_function: None = None,
-        accumulator_type: TypeInformation[Any] | None = None,
-        output_type: None = None,
-    ) -> DataStream[R]: ...
-
-    @overload
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, A],
-        window_function: AllEvaluation[A, R, W],
-        accumulator_type: TypeInformation[Any] | None = None,
-        output_type: None = None,
-    ) -> DataStream[R]: ...
-
-    @overload
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, Any],
-        window_function: AllEvaluation[Any, Any, W] | None = None,
-        accumulator_type: TypeInformation[Any] | None = None,
-        *,
-        output_type: TypeInformation[R],
-    ) -> DataStream[R]: ...
-
-    @overload
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, Any],
-        window_function: AllEvaluation[Any, Any, W] | None,
-        accumulator_type: TypeInformation[Any] | None,
-        output_type: TypeInformation[R],
-    ) -> DataStream[R]: ...
-
-    def aggregate(
-        self,
-        aggregate_function: AggregateFunction[T_co, Any, Any],
-        window_function: AllEvaluation[Any, Any, W] | None = None,
-        accumulator_type: TypeInformation[Any] | None = None,
-        output_type: TypeInformation[Any] | None = None,
-    ) -> DataStream[Any]:
-        """Gather the elements of a window in an accumulator; a window function is given its one result."""
-        return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
 
     @overload
     def apply(self, window_function: AllWindowFunction[T_co, R, W], output_type: None = None) -> DataStream[R]: ...

@@ -1,4 +1,4 @@
-"""Functions of an element and one state of its key: map, flat_map and filter with state.
+"""`map_with_state`, `flat_map_with_state` and `filter_with_state`.
 
 The function is given the element and the state, None if there is none, and gives back its result and the new state;
 None clears it. As `mapWithState` and its like of Flink's Scala API.

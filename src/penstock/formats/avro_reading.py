@@ -67,7 +67,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         except RecursionError:
             raise ValueError(f"the Avro record of {len(message)} bytes is nested too deep") from None
         if stream.tell() != len(message):
-            raise ValueError(f"{len(message) - stream.tell()} bytes are left behind the Avro record")
+            raise ValueError(f"{len(message) - stream.tell()} bytes follow the Avro record")
         return shape(value)
 
     def get_produced_type(self) -> TypeInformation:

@@ -279,7 +279,7 @@ def _decimal(schema: Any) -> Fit:
         exact = Decimal(number)
         digits = exact.as_tuple().digits if exact.is_finite() else ()
         if not digits or exact.adjusted() + 1 > precision - scale or exact % unit:
-            raise Misfit(f"{shortened(value)} has no place in {precision} digits, {scale} behind the point", value)
+            raise Misfit(f"{shortened(value)} does not fit into {precision} digits with {scale} after the point", value)
         return exact
 
     return fit

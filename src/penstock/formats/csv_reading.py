@@ -27,7 +27,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
             self._rules: dict[str, Any] = {"comments": False, "separator": ";", "null": None, "forgives": False}
 
         def set_field_delimiter(self, delimiter: str) -> CsvRowDeserializationSchema.Builder:
-            """Set the sign between fields."""
+            """Set the character between fields."""
             self._layout["delimiter"] = _sign("set_field_delimiter", delimiter)
             return self
 
@@ -42,7 +42,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
             return self
 
         def set_quote_character(self, c: str) -> CsvRowDeserializationSchema.Builder:
-            """Set the quote sign."""
+            """Set the quote character."""
             self._layout["quotechar"] = _sign("set_quote_character", c)
             return self
 
@@ -129,5 +129,5 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
 
 def _sign(method: str, given: Any) -> str:
     if not isinstance(given, str) or len(given) != 1:
-        raise ConfigurationError(f"{method}: expected one sign, got {given!r}")
+        raise ConfigurationError(f"{method}: expected one character, got {given!r}")
     return given

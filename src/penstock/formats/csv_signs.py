@@ -48,7 +48,7 @@ class CsvSigns:
         """A text as a field: quoted if Flink would, refused if it would have to be and there is no quote."""
         if not self.quote:
             if self._ends_a_field.search(text):
-                raise ValueError(f"{text!r} needs quotes, and the CSV has none: set a quote character")
+                raise ValueError(f"{text!r} needs quotes, but quoting is off: set a quote character")
             return text
         if len(text) <= _LONGEST_LOOKED_AT and not self._looks_special.search(text):
             return text

@@ -23,20 +23,22 @@ class CsvRowSerializationSchema(SerializationSchema):
                 raise ConfigurationError(f"CSV rows need Types.ROW_NAMED(...), got {type_info!r}")
             for name, each in zip(type_info.get_field_names(), type_info.get_field_types(), strict=True):
                 if isinstance(each, MapTypeInfo):
-                    raise ConfigurationError(f"field {name!r} of type {each!r} has no place in a line of CSV")
+                    raise ConfigurationError(f"field {name!r} of type {each!r} cannot be written to CSV")
             self._type = type_info
             self._signs: dict[str, str] = {}
             self._separator = ";"
 
         def set_field_delimiter(self, c: str) -> CsvRowSerializationSchema.Builder:
-            """Set the sign between fields."""
+            """Set the character between fields."""
             self._signs["sep"] = _sign("set_field_delimiter", c)
             return self
 
         def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
             """Set what ends a line; an empty text if each line is a message of its own."""
             if delimiter not in ("\n", "\r", "\r\n", ""):
-                raise ConfigurationError(f"set_line_delimiter: expected a line break or nothing, got {delimiter!r}")
+                raise ConfigurationError(
+                    f"set_line_delimiter: expected a line break or an empty string, got {delimiter!r}"
+                )
             self._signs["line_end"] = delimiter
             return self
 
@@ -51,7 +53,7 @@ class CsvRowSerializationSchema(SerializationSchema):
             return self
 
         def set_quote_character(self, c: str) -> CsvRowSerializationSchema.Builder:
-            """Set the quote sign."""
+            """Set the quote character."""
             self._signs["quote"] = _sign("set_quote_character", c)
             return self
 
@@ -94,5 +96,5 @@ def _listed(field: Any) -> Any:
 
 def _sign(method: str, given: Any) -> str:
     if not isinstance(given, str) or len(given) != 1:
-        raise ConfigurationError(f"{method}: expected one sign, got {given!r}")
+        raise ConfigurationError(f"{method}: expected one character, got {given!r}")
     return given

@@ -272,7 +272,7 @@ def _json_value(value: Any) -> Any:
     as_plain = plain(value)
     if as_plain is not value:
         return as_plain
-    raise TypeError(f"a {type(value).__name__} has no JSON form; map it to a text or a number first")
+    raise TypeError(f"a {type(value).__name__} cannot be written as JSON; map it to a string or a number first")
 
 
 @dataclass(frozen=True)
@@ -366,7 +366,7 @@ def unknown_field(sink_name: str, field: str, column: list[Any], known: Sequence
     example = next((value for value in column if value is not None), None)
     return SinkError(
         f"Sink {sink_name!r} has no column for the field {field!r} (value {shortened(example)}): its columns are "
-        f"{', '.join(known)}. Declare the type of the records to say which columns there are."
+        f"{', '.join(known)}. Declare the type of the records to set the columns."
     )
 
 

@@ -71,7 +71,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
             if self._type is None:
                 raise ConfigurationError("JsonRowDeserializationSchema needs type_info(...) or json_schema(...)")
             if self._needs_all and self._forgives:
-                raise ConfigurationError("fail_on_missing_field() and ignore_parse_errors() cannot both hold")
+                raise ConfigurationError("fail_on_missing_field() and ignore_parse_errors() exclude each other")
             return JsonRowDeserializationSchema(self._type, self._needs_all, self._forgives)
 
     @staticmethod

@@ -67,5 +67,5 @@ def _without_json(record: dict[str, Any], write: Callable[[Any], str]) -> ValueE
         try:
             write(value).encode()
         except ValueError as error:
-            return ValueError(f"field {name!r}: {value!r} has no form in JSON: {error}")
+            return ValueError(f"field {name!r}: {value!r} cannot be written as JSON: {error}")
     raise AssertionError("a record failed though each of its fields can be written")

@@ -88,7 +88,7 @@ def _record_type(record: dict[str, Any]) -> pa.DataType:
     fields = []
     for name, item in record.items():
         if not isinstance(name, str):
-            raise Misfit(f"{shortened(name)} is a key and no name of a field: declare a MAP", record)
+            raise Misfit(f"{shortened(name)} is not a valid field name: declare a MAP", record)
         try:
             fields.append((name, _type_of(item)))
         except Misfit as misfit:

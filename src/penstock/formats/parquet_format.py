@@ -91,7 +91,7 @@ class TableEncoder(BlockEncoder):
     def encode_columns(self, block: ColumnBlock) -> pa.Table | None:
         """Make a table of columns; None where their objects have to be asked."""
         if block.form in ("tuple", "value"):
-            return None  # names are the business of `encode`
+            return None  # `encode` handles names
         schema = self._schema or pa.schema([(name, pa.null()) for name in block.batch.schema.names])
         if set(schema.names) != set(block.batch.schema.names):
             return None
@@ -137,7 +137,7 @@ class TableEncoder(BlockEncoder):
         learned = "still unknown" if pa.types.is_null(field.type) else field.type
         return SinkError(
             f"Sink {self._sink_name!r} cannot write the field {field.name!r} with the value {value}: {misfit}. The "
-            f"type of the column, {learned}, was learned from the first records. Declare the types: "
+            f"type of the column, {learned}, was inferred from the first records. Declare the types: "
             "FileSink.parquet(path, Types.ROW_NAMED([...], [...]))."
         )
 

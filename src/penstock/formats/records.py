@@ -94,7 +94,7 @@ def _from_positions(values: Sequence[Sequence[Any]], names: Sequence[str] | None
 def _from_scalars(values: Sequence[Any], names: Sequence[str] | None) -> Columns:
     if names is None or len(names) == 1:
         return {names[0] if names else SCALAR_COLUMN: list(values)}
-    raise RecordShapeError(f"is no record with the fields {', '.join(names)}")
+    raise RecordShapeError(f"is not a record with the fields {', '.join(names)}")
 
 
 def _from_dataclasses(values: Sequence[Any], names: Sequence[str] | None) -> Columns:

@@ -63,7 +63,7 @@ def _pandas_as_arrow(method: str, frame: Any) -> pa.Table:
             columns.append(pa.array(frame.iloc[:, position], from_pandas=True))
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise GraphError(
-                f"{method}: column {name!r} of the frame has values of several types or of none that Penstock knows "
+                f"{method}: column {name!r} of the frame has values of several types or of an unknown type "
                 f"({error}); convert it first, or give the rows as a list."
             ) from None
     return pa.table(columns, names=names)

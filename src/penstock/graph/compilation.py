@@ -60,6 +60,19 @@ def _check_shape(graph: LogicalGraph, nodes: list[Node]) -> None:
         )
     for node in nodes:
         _check_node(graph, node)
+    _check_queryable_names(nodes)
+
+
+def _check_queryable_names(nodes: list[Node]) -> None:
+    """Refuse streams that are kept under one queryable name; names that functions give are seen when they run."""
+    owner: dict[str, Node] = {}
+    for node in nodes:
+        name = getattr(node.operator, "queryable_name", None)
+        if name is not None and owner.setdefault(name, node) is not node:
+            raise GraphError(
+                f"queryable state {name!r} exists twice: as_queryable_state() is called with that name for "
+                f"operators {owner[name].name!r} and {node.name!r}; give one of them another name"
+            )
 
 
 def _check_node(graph: LogicalGraph, node: Node) -> None:
@@ -84,7 +97,7 @@ def _operator_uids(nodes: list[Node]) -> dict[int, str]:
         if uid in owner:
             raise GraphError(
                 f"uid {uid!r} is used by operator {owner[uid].name!r} and again by operator {node.name!r}: "
-                "uids must be unique in a job, because state is found by them"
+                "uids must be unique in a job, because they identify state"
             )
         uids[node.id] = uid
         owner[uid] = node
@@ -113,12 +126,13 @@ def _max_parallelism(node: Node, parallelism: int, settings: JobSettings, bound:
     chosen = node.max_parallelism or settings.max_parallelism
     if chosen is not None and bound is not None and chosen != bound:
         raise GraphError(
-            f"operator {node.name!r} has max parallelism {chosen}, but the state it goes on from was made with {bound} "
+            f"operator {node.name!r} has max parallelism {chosen}, but the state it resumes from was written with "
+            f"{bound} "
             f"and cannot change: set it to {bound}, or do not set it"
         )
     limit = chosen or bound or default_max_parallelism(parallelism)
     if parallelism > limit:
-        reason = ", that of the state it goes on from" if chosen is None and bound is not None else ""
+        reason = ", taken from the state it resumes from" if chosen is None and bound is not None else ""
         raise GraphError(f"operator {node.name!r} has parallelism {parallelism} but max parallelism {limit}{reason}")
     return limit
 

@@ -1,7 +1,7 @@
 """Every setting that Penstock reads: its key, the kind of its value, its default and what it means.
 
-A new setting is one entry here and, if the running job needs it, one field of `JobSettings`. From this table come the
-reading and checking of values, the warnings of unknown keys, `penstock settings` and the page docs/settings.md.
+To add a setting, add an entry here and, if the running job needs it, a field to `JobSettings`. This table drives the
+reading and checking of values, the warnings about unknown keys, `penstock settings` and the page docs/settings.md.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ UNALIGNED = "execution.checkpointing.unaligned.enabled"
 FORCE_UNALIGNED = "execution.checkpointing.unaligned.forced"
 ALIGNMENT_TIMEOUT = "execution.checkpointing.aligned-checkpoint-timeout"
 RUNTIME_MODE = "execution.runtime-mode"
+EXECUTION_MODE = "penstock.execution.mode"
+LINGER = "penstock.continuous.linger"
+WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
 BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
 CHANGELOG = "state.changelog.enabled"
 RESTART_STRATEGY = "restart-strategy.type"
@@ -52,6 +55,9 @@ MAX_RECORDS_PER_BATCH = "penstock.batch.max-records"
 MAX_BYTES_PER_BATCH = "penstock.batch.max-bytes"
 TARGET_BATCH_TIME = "penstock.batch.target-time"
 MAX_PLAN_BYTES = "penstock.plan.max-bytes"
+PROMETHEUS_PORT = "penstock.metrics.prometheus.port"
+LOG_FORMAT = "penstock.log.format"
+TRACES = "penstock.traces.enabled"
 WATERMARK_EVERY_RECORDS = "pipeline.watermark-every-records"
 STATE_BACKEND = "state.backend.type"
 STATE_DIRECTORY = "state.backend.rocksdb.localdir"
@@ -74,9 +80,9 @@ UI_PORT = "penstock.ui.port"
 class Setting:
     """One setting.
 
-    `absent` says what happens if it is not set and has no `default`. `former` is an older name that Flink had for it,
-    which is read too; the present one wins. `field` is the field of `JobSettings` that has the value. Without
-    `has_effect` the value is checked, kept and given back, and that is all.
+    `absent` says what happens if it is not set and has no `default`. `former` is an older name from Flink, which works
+    too; the current name wins. `field` is the field of `JobSettings` with the value. Without `has_effect` the value is
+    only checked, stored and returned.
     """
 
     key: str
@@ -103,21 +109,21 @@ _TABLE = (
     Setting(
         PARALLELISM,
         kinds.POSITIVE,
-        "Subtasks of operators that set none.",
-        absent="cores of this machine",
+        "Parallelism of operators that set none.",
+        absent="number of cores of this machine",
         field="parallelism",
     ),
     Setting(
         MAX_PARALLELISM,
         kinds.KEY_GROUPS,
-        "Number of key groups: the highest parallelism that the job can ever have.",
+        "Number of key groups: the highest parallelism the job can ever have.",
         absent="128, more for a high parallelism",
         field="max_parallelism",
     ),
     Setting(
         CHAINING,
         kinds.BOOLEAN,
-        "Whether operators run together where no exchange is between them.",
+        "Whether operators without an exchange between them run in one task.",
         True,
         former="pipeline.operator-chaining",
         field="chaining",
@@ -125,21 +131,21 @@ _TABLE = (
     Setting(
         OBJECT_REUSE,
         kinds.BOOLEAN,
-        "Whether objects are handed on and kept in state without a copy.",
+        "Whether objects are passed on and stored in state without copying.",
         False,
         field="object_reuse",
     ),
     Setting(
         WATERMARK_EVERY_RECORDS,
         kinds.POSITIVE,
-        "Pace of watermarks inside a batch.",
+        "Emit a watermark after this many records of a source split within a batch.",
         5_000,
         field="watermark_every_records",
     ),
     Setting(
         JOB_PARAMETERS,
         kinds.PAIRS,
-        "Parameters that functions can ask the runtime context for.",
+        "Parameters that functions can read from the runtime context.",
         {},
         absent="none",
         field="job_parameters",
@@ -147,57 +153,78 @@ _TABLE = (
     Setting(
         AUTO_GENERATED_UIDS,
         kinds.BOOLEAN,
-        "Whether operators without a uid get one. If not, each needs a uid.",
+        "Whether operators without a uid get a generated one. If false, each operator needs a uid.",
         True,
         field="auto_generated_uids",
     ),
     Setting(
         GENERIC_TYPES,
         kinds.BOOLEAN,
-        "Whether streams may do without a declared type. If not, each needs one.",
+        "Whether streams may have no declared type. If false, each stream needs one.",
         True,
         field="generic_types",
     ),
     Setting(
         RUNTIME_MODE,
         kinds.one_of("STREAMING", "BATCH", "AUTOMATIC"),
-        "Whether results come as the input does, or once it has ended.",
+        "Whether results are emitted while input arrives, or once it has ended.",
         "STREAMING",
         field="runtime_mode",
     ),
     Setting(
+        EXECUTION_MODE,
+        kinds.one_of("micro-batch", "continuous", "auto"),
+        "How records flow: in batches, or all the time through tasks that stay. auto: continuous where it is possible.",
+        "micro-batch",
+        field="execution_mode",
+    ),
+    Setting(
+        LINGER,
+        kinds.DURATION,
+        "Continuous mode: how long records wait for others before they are sent on together.",
+        10,
+        field="linger_ms",
+    ),
+    Setting(
+        WATERMARK_INTERVAL,
+        kinds.DURATION,
+        "Continuous mode: how often watermarks are emitted; 0 for never. In micro-batches they follow the records.",
+        200,
+        field="watermark_interval_ms",
+    ),
+    Setting(
         CHECKPOINT_DIRECTORY,
         kinds.PATH,
-        "Where state, positions and unfinished output are kept.",
-        absent="a temporary directory that dies with the job",
+        "Where state, positions and unfinished output are stored.",
+        absent="a temporary directory, removed with the job",
         former="state.checkpoints.dir",
         field="checkpoint_directory",
     ),
     Setting(
         CHECKPOINT_INTERVAL,
         kinds.POSITIVE_DURATION,
-        "Time from the start of a batch to the next.",
-        absent="as soon as the last batch is done",
+        "Time from the start of one batch to the start of the next.",
+        absent="as soon as the previous batch is done",
         field="trigger_interval_ms",
     ),
     Setting(
         MIN_PAUSE,
         kinds.DURATION,
-        "The interval is never shorter than this.",
+        "Minimum for the checkpoint interval.",
         0,
         field="min_pause_ms",
     ),
     Setting(
         RETENTION,
         kinds.one_of("RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS"),
-        "DELETE_ON_CANCELLATION: the checkpoint directory is emptied when the job is cancelled. Else it stays.",
+        "DELETE_ON_CANCELLATION empties the checkpoint directory when the job is cancelled; otherwise it stays.",
         "NO_EXTERNALIZED_CHECKPOINTS",
         field="retention",
     ),
     Setting(
         RETAINED,
         kinds.POSITIVE,
-        "Versions that are kept in the checkpoint directory.",
+        "How many versions to keep in the checkpoint directory.",
         3,
         former="state.checkpoints.num-retained",
         field="retained_versions",
@@ -205,21 +232,21 @@ _TABLE = (
     Setting(
         SAVEPOINT_DIRECTORY,
         kinds.PATH,
-        "Where savepoints go if no place is given for them.",
+        "Default directory for savepoints.",
         former="state.savepoints.dir",
         field="savepoint_directory",
     ),
     Setting(
         RECOVERY_PATH,
         kinds.PATH,
-        "Savepoint, or checkpoint directory of another job, that a job without versions of its own goes on from.",
+        "Savepoint, or checkpoint directory of another job, from which a job without its own versions resumes.",
         former="execution.savepoint.path",
         field="recovery_path",
     ),
     Setting(
         IGNORE_UNCLAIMED_STATE,
         kinds.BOOLEAN,
-        "Whether state that no operator of the job owns is left behind. If not, it is an error.",
+        "Whether to ignore state that belongs to no operator of the job. If false, it is an error.",
         False,
         former="execution.savepoint.ignore-unclaimed-state",
         field="allow_non_restored_state",
@@ -227,7 +254,7 @@ _TABLE = (
     Setting(
         STATE_BACKEND,
         kinds.BACKEND,
-        "Where the workers keep state: LMDB or RocksDB on disk, or memory.",
+        "Where workers keep state: LMDB or RocksDB on disk, or memory.",
         "lmdb",
         former="state.backend",
         field="state_backend",
@@ -235,79 +262,102 @@ _TABLE = (
     Setting(
         STATE_DIRECTORY,
         kinds.FIRST_PATH,
-        "Where the stores of the workers go, whichever they are. The first of a list counts.",
+        "Directory for the workers' local stores, with any backend. Only the first of a list is used.",
         absent="Spark's scratch directory",
         field="state_directory",
     ),
     Setting(
         RESTART_STRATEGY,
         kinds.RESTARTS,
-        "What happens when a job fails; each strategy has settings of its own.",
-        absent="exponential-delay with a checkpoint interval, else none",
+        "What happens when a job fails; each strategy has its own settings.",
+        absent="exponential-delay with a checkpoint interval, otherwise none",
         former="restart-strategy",
     ),
-    Setting(FIXED_ATTEMPTS, kinds.POSITIVE, "How often the job is started again.", 1),
-    Setting(FIXED_DELAY, kinds.DURATION, "Pause before each start.", 1_000),
-    Setting(RATE_FAILURES, kinds.POSITIVE, "Failures within the interval after which the job fails for good.", 1),
-    Setting(RATE_INTERVAL, kinds.POSITIVE_DURATION, "The interval in which failures are counted.", 60_000),
-    Setting(RATE_DELAY, kinds.DURATION, "Pause before each start.", 1_000),
-    Setting(INITIAL_BACKOFF, kinds.POSITIVE_DURATION, "The first pause.", 1_000),
-    Setting(MAX_BACKOFF, kinds.POSITIVE_DURATION, "The longest pause.", 60_000),
-    Setting(BACKOFF_MULTIPLIER, kinds.NUMBER, "How much longer each pause is than the last.", 1.5),
-    Setting(BACKOFF_RESET, kinds.POSITIVE_DURATION, "Time without failures after which pauses begin anew.", 3_600_000),
-    Setting(JITTER, kinds.NUMBER, "Share by which pauses vary at random.", 0.0),
+    Setting(FIXED_ATTEMPTS, kinds.POSITIVE, "How often the job is restarted.", 1),
+    Setting(FIXED_DELAY, kinds.DURATION, "Delay before each restart.", 1_000),
+    Setting(RATE_FAILURES, kinds.POSITIVE, "Failures within the interval after which the job fails permanently.", 1),
+    Setting(RATE_INTERVAL, kinds.POSITIVE_DURATION, "Interval in which failures are counted.", 60_000),
+    Setting(RATE_DELAY, kinds.DURATION, "Delay before each restart.", 1_000),
+    Setting(INITIAL_BACKOFF, kinds.POSITIVE_DURATION, "First delay.", 1_000),
+    Setting(MAX_BACKOFF, kinds.POSITIVE_DURATION, "Longest delay.", 60_000),
+    Setting(BACKOFF_MULTIPLIER, kinds.NUMBER, "Factor by which each delay is longer than the previous one.", 1.5),
+    Setting(BACKOFF_RESET, kinds.POSITIVE_DURATION, "Time without failures after which the delay is reset.", 3_600_000),
+    Setting(JITTER, kinds.NUMBER, "Share by which delays vary randomly.", 0.0),
     Setting(
         ATTEMPTS_BEFORE_RESET,
         kinds.POSITIVE,
-        "Starts after which the job fails for good, unless pauses have begun anew.",
+        "Number of restarts after which the job fails permanently, unless the delay was reset.",
         absent="no limit",
     ),
     Setting(
         CANCELLATION_TIMEOUT,
         kinds.DURATION,
-        "How long a job that was asked to end may go without progress before it is given up; 0 for ever.",
+        "How long a job that is stopping may make no progress before it is abandoned; 0 waits forever.",
         180_000,
         field="cancellation_timeout_ms",
     ),
     Setting(
         MAX_RECORDS_PER_BATCH,
         kinds.POSITIVE,
-        "The most that Penstock's own sources give to a batch.",
+        "Maximum number of records per batch from Penstock's own sources.",
         500_000,
         field="max_records_per_batch",
     ),
     Setting(
         MAX_BYTES_PER_BATCH,
         kinds.MEMORY,
-        "The same in bytes, for sources that count them (Kafka).",
+        "Maximum number of bytes per batch, for sources that count bytes (Kafka).",
         256 * 1024 * 1024,
         field="max_bytes_per_batch",
     ),
     Setting(
         TARGET_BATCH_TIME,
         kinds.DURATION,
-        "A batch takes what it can work on in this time; 0 for as much as it may.",
+        "A batch reads what it can process in this time; 0 means as much as allowed.",
         10_000,
         field="target_batch_ms",
     ),
     Setting(
         MAX_PLAN_BYTES,
         kinds.MEMORY,
-        "The most that the functions of a job may refer to; every worker gets them.",
+        "Maximum size of the data that the functions of a job reference; it is sent to every worker.",
         64 * 1024 * 1024,
         field="max_plan_bytes",
     ),
     Setting(
+        PROMETHEUS_PORT,
+        kinds.PORTS,
+        "Port on this machine where Prometheus reads the job's metrics, at `/metrics`; of a range such as 9249-9260, "
+        "the first that is free. Without it there is no such page.",
+        absent="none",
+        field="prometheus_ports",
+    ),
+    Setting(
+        LOG_FORMAT,
+        kinds.LOG_FORMAT,
+        "What Penstock logs: `text` goes where the program's logging sends it, `json` goes to standard error as one "
+        "JSON object a line.",
+        "text",
+        field="log_format",
+    ),
+    Setting(
+        TRACES,
+        kinds.BOOLEAN,
+        "Send a trace of every version to OpenTelemetry; see [Metrics](metrics.md#traces).",
+        False,
+        field="is_traced",
+    ),
+    Setting(
         TWO_PHASE,
         kinds.TWO_PHASE_MODE,
-        "Which windows aggregate before they send: auto for those where nothing can be told but the speed.",
+        "Which windows aggregate before the shuffle; auto means those where it is always safe.",
         "auto",
         field="two_phase",
     ),
     Setting(
         FAST_START,
         kinds.BOOLEAN,
-        "Whether Spark is started by the ways that make it quick. If not, it starts as it does by itself.",
+        "Whether to use Penstock's optimizations of Spark's start. If false, Spark starts on its own.",
         True,
         field="fast_start",
     ),
@@ -319,25 +369,25 @@ _TABLE = (
         field="has_ui",
     ),
     Setting(UI_PORT, kinds.PORT, "Port of these pages; 0 takes a free one.", 0, field="ui_port"),
-    Setting(ENGINE, kinds.ENGINE_NAME, "What runs the job: Spark, or this process for tests.", "spark", field="engine"),
+    Setting(ENGINE, kinds.ENGINE_NAME, "What runs the job: Spark, or this process.", "spark", field="engine"),
     Setting(
         SEED,
         kinds.WHOLE,
-        "Makes the choices that a cluster leaves to chance, in process.",
-        absent="a new one for each run",
+        "In process: seed for the choices that are random on a cluster.",
+        absent="a new seed for each run",
         field="seed",
     ),
     Setting(
         SPARK_MASTER,
         kinds.PATH,
-        "The Spark to run on. All other spark.* keys go to Spark as they are.",
-        absent="what Spark is told elsewhere, else local[*]",
+        "Spark master to run on. All other spark.* keys go to Spark unchanged.",
+        absent="Spark's own configuration, otherwise this machine",
         field="spark_master",
     ),
     Setting(
         PYTHON_FILES,
         kinds.LIST,
-        "Files and folders that the workers can import.",
+        "Files and folders that workers can import.",
         (),
         absent="none",
         field="python_files",
@@ -345,42 +395,42 @@ _TABLE = (
     Setting(
         PYTHON_REQUIREMENTS,
         kinds.PATH,
-        "A requirements file whose packages are installed first; `file#folder` takes them from a folder of wheels.",
+        "Requirements file whose packages are installed first; `file#folder` installs from a folder of wheels.",
         absent="none",
         field="python_requirements",
     ),
-    Setting(PYTHON_EXECUTABLE, kinds.NAME, "The Python of the workers.", absent="this Python"),
+    Setting(PYTHON_EXECUTABLE, kinds.NAME, "Python executable of the workers.", absent="this Python"),
     Setting(
         CHECKPOINT_MODE,
         kinds.one_of("EXACTLY_ONCE", "AT_LEAST_ONCE"),
-        "Kept and given back. State is exactly-once either way.",
+        "No effect: state is always exactly-once.",
         "EXACTLY_ONCE",
     ),
     Setting(
         CHECKPOINT_TIMEOUT,
         kinds.POSITIVE_DURATION,
-        "Kept and given back. A batch has no limit in time.",
+        "No effect: a batch has no time limit.",
         600_000,
         has_effect=False,
     ),
     Setting(
         MAX_CONCURRENT,
         kinds.POSITIVE,
-        "Kept and given back. A checkpoint starts when the last one is final.",
+        "No effect: a checkpoint starts when the previous one is final.",
         1,
         has_effect=False,
     ),
     Setting(
         TOLERABLE_FAILURES,
         kinds.NOT_NEGATIVE,
-        "Kept and given back. The restart strategy says how often a batch is run again.",
+        "No effect: the restart strategy decides how often a batch is retried.",
         0,
         has_effect=False,
     ),
     Setting(
         UNALIGNED,
         kinds.BOOLEAN,
-        "Kept and given back. There is nothing to align.",
+        "No effect: there is nothing to align.",
         False,
         former="execution.checkpointing.unaligned",
         has_effect=False,
@@ -388,7 +438,7 @@ _TABLE = (
     Setting(
         FORCE_UNALIGNED,
         kinds.BOOLEAN,
-        "Kept and given back. There is nothing to align.",
+        "No effect: there is nothing to align.",
         False,
         former="execution.checkpointing.force-unaligned",
         has_effect=False,
@@ -396,7 +446,7 @@ _TABLE = (
     Setting(
         ALIGNMENT_TIMEOUT,
         kinds.DURATION,
-        "Kept and given back. There is nothing to align.",
+        "No effect: there is nothing to align.",
         0,
         former="execution.checkpointing.alignment-timeout",
         has_effect=False,
@@ -404,7 +454,7 @@ _TABLE = (
     Setting(
         BUFFER_TIMEOUT,
         kinds.DURATION,
-        "Kept and given back. Records travel in blocks, within one batch.",
+        "No effect: records travel in blocks within one batch.",
         100,
         former="execution.buffer-timeout",
         has_effect=False,
@@ -412,7 +462,7 @@ _TABLE = (
     Setting(
         CHANGELOG,
         kinds.BOOLEAN,
-        "Kept and given back. Checkpoints are always changes with a snapshot now and then.",
+        "No effect: checkpoints always contain changes, with a snapshot now and then.",
         has_effect=False,
     ),
 )
@@ -429,4 +479,4 @@ KEPT_CHECKPOINT_SETTINGS = (
     FORCE_UNALIGNED,
     ALIGNMENT_TIMEOUT,
 )
-"""Settings of checkpoints that are kept and given back."""
+"""Checkpoint settings that are stored and returned, without effect."""

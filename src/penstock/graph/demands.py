@@ -19,8 +19,8 @@ def check_demands(nodes: list[Node], settings: JobSettings) -> None:
     if not settings.generic_types:
         _refuse(
             [node for node in nodes if node.role is not Role.SINK and _is_generic(node)],
-            f"have no declared type, and generic types are disabled ({GENERIC_TYPES}): declare what each gives, as "
-            "in map(..., output_type=Types.INT())",
+            f"have no declared type, and generic types are disabled ({GENERIC_TYPES}): declare the output type of "
+            "each, as in map(..., output_type=Types.INT())",
         )
 
 

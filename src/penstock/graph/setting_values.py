@@ -17,6 +17,8 @@ from penstock.keys.groups import MAX_PARALLELISM_LIMIT
 _STATE_BACKENDS = {"hashmap": "heap", "rocksdb": "rocksdb", "lmdb": "lmdb", "heap": "heap", "memory": "heap"}
 _MEMORY_SIZE = re.compile(r"\s*(\d+)\s*(|b|bytes|[kmgt]i?b?|kibibytes|mebibytes|gibibytes|tebibytes)\s*", re.IGNORECASE)
 _RESTART_STRATEGIES = ("none", "off", "disable", "fixed-delay", "failure-rate", "exponential-delay")
+_LOG_FORMATS = ("text", "json")
+_LAST_PORT = 65535
 _TIME_UNITS = ((3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
 
@@ -56,11 +58,31 @@ def max_parallelism(value: Any) -> int:
 
 
 def port(value: Any) -> int:
-    """Convert to the number of a port."""
+    """Convert to a port to listen on; 0 is any that is free."""
     number = whole_number(value)
-    if not 0 <= number <= 65_535:
-        raise ValueError("it must be from 0 to 65535")
+    if not 0 <= number <= _LAST_PORT:
+        raise ValueError(f"it must be from 0 to {_LAST_PORT}")
     return number
+
+
+def ports(value: Any) -> range:
+    """Convert a port, or a range of ports with both ends."""
+    first, dash, last = str(value).strip().partition("-")
+    try:
+        found = range(int(first), int(last if dash else first) + 1)
+    except ValueError:
+        found = range(0)
+    if not found or found[0] < 1 or found[-1] > _LAST_PORT:
+        raise ValueError(f"it must be a port from 1 to {_LAST_PORT}, or a range of ports such as 9249-9260")
+    return found
+
+
+def log_format(value: Any) -> str:
+    """Convert to one of the formats of log lines."""
+    text = str(value).strip().lower()
+    if text not in _LOG_FORMATS:
+        raise ValueError(f"it must be one of {', '.join(_LOG_FORMATS)}")
+    return text
 
 
 def boolean(value: Any) -> bool:
@@ -170,13 +192,14 @@ def key_value_pairs(value: Any) -> dict[str, str]:
 
 
 def one_of(*choices: str) -> Kind:
-    """Return the kind of names in capitals, of which there are these."""
+    """Return the kind of names of which there are these, whatever the case they are written in."""
+    by_capitals = {choice.upper(): choice for choice in choices}
 
     def convert(value: Any) -> str:
-        name = str(value).strip().upper()
-        if name not in choices:
+        found = by_capitals.get(str(value).strip().upper())
+        if found is None:
             raise ValueError(f"it must be one of {', '.join(choices)}")
-        return name
+        return found
 
     return Kind(", ".join(choices), convert)
 
@@ -215,6 +238,8 @@ DURATION = Kind("duration", duration_ms, _shown_duration)
 POSITIVE_DURATION = Kind("duration above 0", positive_duration_ms, _shown_duration)
 MEMORY = Kind("size", memory_size, _shown_size)
 ENGINE_NAME = Kind("spark, in-process", engine)
+PORTS = Kind("port, or range as 9249-9260", ports)
+LOG_FORMAT = Kind(", ".join(_LOG_FORMATS), log_format)
 TWO_PHASE_MODE = Kind("auto, on, off", two_phase_mode)
 RESTARTS = Kind(", ".join(_RESTART_STRATEGIES), restart_strategy)
 BACKEND = Kind(", ".join(_STATE_BACKENDS), state_backend)

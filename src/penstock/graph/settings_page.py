@@ -8,14 +8,14 @@ from penstock.graph.declared_settings import CHECKPOINT_MODE, SETTINGS, Setting
 
 _HEAD = """# Settings
 
-All settings that Penstock reads. Set them with a `Configuration`, by the methods of the environment, or on
-[the command line](cli.md): `penstock run -D key=value`. A key with an older name is read under that name too.
+All settings that Penstock reads. Set them in a `Configuration`, with the methods of the environment, or on
+the [command line](cli.md): `penstock run -D key=value`. Older names of a key work too.
 A bad value is refused before anything runs.
 
-A duration is a text such as `10 s`, `1 min` or `500 ms`; a bare number is milliseconds. A size is a text such as
-`64 mb`; a bare number is bytes.
+Write a duration as `10 s`, `1 min` or `500 ms`; a number without a unit is milliseconds. Write a size as
+`64 mb`; a number without a unit is bytes.
 
-This page is made by `penstock settings --markdown > docs/settings.md` from `penstock.graph.declared_settings`.
+This page is generated: `penstock settings --markdown > docs/settings.md`.
 """
 _COLUMNS = "| key | value | default | meaning |\n|---|---|---|---|\n"
 
@@ -31,9 +31,9 @@ def settings_page() -> str:
             _table(setting for setting in acting if setting.is_flinks),
             "## Penstock's own settings\n",
             _table(setting for setting in acting if not setting.is_flinks),
-            "## Kept without effect\n",
-            "Programs for Flink may carry these. They are checked, and given back to whoever asks. Where something is\n"
-            "asked for that does not happen, a warning says why.\n",
+            "## Settings without effect\n",
+            "Flink programs may set these. Penstock checks and stores the values, and your program can read them.\n"
+            "If you ask for something that does not happen, a warning says why.\n",
             _table(kept).rstrip("\n") + "\n",
         )
     )

@@ -16,23 +16,23 @@ from penstock.graph.declared_settings import SETTINGS
 
 NOTHING_TO_ALIGN = "no element is in flight between two batches, so there is nothing to align"
 NO_TIMEOUT = (
-    "a checkpoint is the end of a batch, which would have to be run again; limit a batch by the configuration key "
+    "a checkpoint is the end of a batch, which would have to run again; limit batches with the configuration key "
     "penstock.batch.max-records instead"
 )
 NO_TOLERANCE = (
-    "a checkpoint is the end of a batch, and a batch that failed must be run again; the restart strategy says how often"
+    "a checkpoint is the end of a batch, and a failed batch must run again; the restart strategy decides how often"
 )
-ONE_AT_A_TIME = "a batch, and so a checkpoint, starts when the last one is final"
-_ALWAYS_INCREMENTAL = "checkpoints are always changes with a snapshot now and then"
-_OWN_FILES = "state files have a format of their own, always compressed, one for each subtask and batch"
+ONE_AT_A_TIME = "a batch, and so a checkpoint, starts when the previous one is final"
+_ALWAYS_INCREMENTAL = "checkpoints always contain changes, with a snapshot now and then"
+_OWN_FILES = "state files have their own format, always compressed, one per subtask and batch"
 _LOCAL_COPY = "every worker keeps its store as a local copy anyway"
 _AFTER_SOURCES_END = "the batch in which a source ends is a checkpoint like any other"
-_SPARK_RUNS_IT = "Spark runs the job; set what Spark has for it, as spark.*"
+_SPARK_RUNS_IT = "Spark runs the job; use the matching spark.* setting"
 _NO_JAVA = "Penstock runs no Java operators; for jars that Spark needs set spark.jars or spark.jars.packages"
-_OWN_DIRECTORY = "every job has a checkpoint directory of its own, which it uses as it is"
+_OWN_DIRECTORY = "every job uses its own checkpoint directory directly"
 _IN_THE_DIRECTORY = "checkpoints are always kept in the checkpoint directory"
-_NEVER_CLAIMED = "what a job started from is never changed or deleted"
-_OWN_ENCODING = "values are encoded as their declared types say, and pickled where none is declared"
+_NEVER_CLAIMED = "the state that a job started from is never changed or deleted"
+_OWN_ENCODING = "values are encoded by their declared types, and pickled if they have none"
 _FALSE = ("false",)
 _CHECKPOINTING = "execution.checkpointing."
 
@@ -51,10 +51,10 @@ _WITHOUT_EFFECT: dict[str, tuple[tuple[str, ...], str]] = {
     _CHECKPOINTING + "cleaner.": ((), "old versions are removed by the driver, after each batch"),
     _CHECKPOINTING + "create-subdir": (_FALSE, _OWN_DIRECTORY),
     _CHECKPOINTING + "data-inline-threshold": ((), _OWN_FILES),
-    _CHECKPOINTING + "during-recovery.": (_FALSE, "a job that goes on begins with the state of its last batch"),
+    _CHECKPOINTING + "during-recovery.": (_FALSE, "a resumed job starts with the state of its last batch"),
     _CHECKPOINTING + "file-merging.": (_FALSE, _OWN_FILES),
     _CHECKPOINTING + "incremental": (("true",), _ALWAYS_INCREMENTAL),
-    _CHECKPOINTING + "interval-during-backlog": ((), "the interval is the same whatever a source has behind it"),
+    _CHECKPOINTING + "interval-during-backlog": ((), "the interval does not depend on the backlog of a source"),
     _CHECKPOINTING + "local-backup.": ((), _LOCAL_COPY),
     _CHECKPOINTING + "pause-sources-until-first-checkpoint": (_FALSE, "nothing is read between two checkpoints"),
     _CHECKPOINTING + "snapshot-compression": (("true",), _OWN_FILES),
@@ -66,21 +66,20 @@ _WITHOUT_EFFECT: dict[str, tuple[tuple[str, ...], str]] = {
     "state.backend.incremental": (("true",), _ALWAYS_INCREMENTAL),
     "state.backend.changelog.": ((), _ALWAYS_INCREMENTAL),
     "state.backend.local-recovery": ((), _LOCAL_COPY),
-    "state.backend.rocksdb.": ((), "RocksDB is used with settings of Penstock's own"),
+    "state.backend.rocksdb.": ((), "Penstock uses its own settings for RocksDB"),
     "execution.state-recovery.claim-mode": (("no_claim",), _NEVER_CLAIMED),
     "execution.savepoint-restore-mode": (("no_claim",), _NEVER_CLAIMED),
     "execution.state-recovery.from-local": ((), _LOCAL_COPY),
     "execution.buffer-timeout": ((), "records travel in blocks, within one batch"),
     "pipeline.jars": ((), _NO_JAVA),
     "pipeline.classpaths": ((), _NO_JAVA),
-    "pipeline.auto-watermark-interval": ((), "watermarks follow records, not the clock"),
     "pipeline.closure-cleaner-level": ((), "Python closures are never cleaned"),
     "pipeline.force-avro": (_FALSE, _OWN_ENCODING),
     "pipeline.force-kryo": (_FALSE, _OWN_ENCODING),
     "metrics.latency.": (("0",), "records travel in blocks and carry no markers"),
     "task.cancellation.": ((), _SPARK_RUNS_IT),
     "python.execution-mode": (("process",), "Python functions always run in worker processes of Spark"),
-    "python.fn-execution.": ((), "records travel in blocks; penstock.batch.* says how much a batch takes"),
+    "python.fn-execution.": ((), "records travel in blocks; see penstock.batch.* for the size of a batch"),
     "taskmanager.": ((), _SPARK_RUNS_IT),
     "jobmanager.": ((), _SPARK_RUNS_IT),
     "slotmanager.": ((), _SPARK_RUNS_IT),

@@ -61,7 +61,7 @@ def _check(edge: OutEdge, vertex: Vertex, sample: list[Any]) -> None:
             encode_key(selector(value))
         except KeyEncodingError as error:
             raise GraphError(
-                f"key_by behind {vertex.operators[0].name!r} cannot work, as record {short_repr(value)} shows: {error}"
+                f"key_by after {vertex.operators[0].name!r} fails for record {short_repr(value)}: {error}"
             ) from None
         except Exception:
             return  # the selector itself failed: the job will say so with the user's traceback

@@ -24,6 +24,7 @@ from penstock.errors import PenstockError
 from penstock.job.cards import CardFolder, JobCard
 from penstock.job.document import SUBMISSION, process_facts, thread_stacks
 from penstock.job.ended_jobs import EndedJobs
+from penstock.job.reporting import REPORT_TO, Reporter
 from penstock.job.socket import JobSocket, Request, finish_answers
 
 _PATIENCE_SECONDS = 5.0  # at the end of the process, for answers that are under way
@@ -31,6 +32,7 @@ _PATIENCE_SECONDS = 5.0  # at the end of the process, for answers that are under
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
 _announced: list[Announcement] = []
+_reporters: list[Reporter] = []
 
 
 class AnnouncedJob(Protocol):
@@ -72,14 +74,19 @@ class AnnouncedJob(Protocol):
 class Announcement:
     """A job that is known on its machine until it is withdrawn."""
 
-    def __init__(self, job: AnnouncedJob, card: JobCard, savepoint_directory: str | None) -> None:
+    def __init__(
+        self, job: AnnouncedJob, ended: Future[JobExecutionResult], card: JobCard, savepoint_directory: str | None
+    ) -> None:
         """Take what the card will tell; address, token and file come when it is posted."""
         self.job = job
+        self._ended = ended
         self._card = card
         self._savepoint_directory = savepoint_directory
         self._folder = CardFolder.of_this_user()
         self._socket: JobSocket | None = None
+        self._reporter: Reporter | None = None
         self._withdrawing = threading.Lock()
+        self._is_kept = False
         self._answers: dict[str, Callable[[Request], Any]] = {
             "status": lambda request: self._status(),
             "document": lambda request: self.document(),
@@ -99,9 +106,22 @@ class Announcement:
         self._card = replace(self._card, file=file, address=self._socket.address, token=self._socket.token)
         self._folder.put(self._card)
 
+    def report(self, url: str) -> None:
+        """Be known to a server on another machine too."""
+        self._reporter = Reporter(url, self.document, self._answer)
+        _reporters.append(self._reporter)
+
     def withdraw(self) -> None:
-        """Be known no longer; what was asked before is answered. A second caller waits for the first."""
+        """Be known no longer; what was asked before is answered. A second caller waits for the first.
+
+        A job that has ended leaves what is known of it, before its card goes: so it is always to be found.
+        """
         with self._withdrawing:
+            if self._ended.done() and not self._is_kept:
+                self._is_kept = True
+                self._keep()
+                if self._reporter is not None:
+                    self._reporter.end()
             try:
                 if self._socket is not None:
                     self._socket.close()
@@ -113,8 +133,7 @@ class Announcement:
         """Everything that can be told of the job, with its process."""
         return {**self.job.document(), "checkpoint": self._card.checkpoint, "process": process_facts()}
 
-    def keep(self) -> None:
-        """Leave what is known of the job, which has ended."""
+    def _keep(self) -> None:
         try:
             EndedJobs.of_this_user().keep(self.document())
         except Exception as error:
@@ -124,7 +143,7 @@ class Announcement:
         wanted = request.get("do")
         answer = self._answers.get(str(wanted))
         if answer is None:
-            raise PenstockError(f"a job cannot be asked for {wanted!r}; known are {', '.join(self._answers)}")
+            raise PenstockError(f"a job has no answer for {wanted!r}; use one of {', '.join(self._answers)}")
         return answer(request)
 
     def _status(self) -> dict[str, Any]:
@@ -158,13 +177,15 @@ def announce(
     """Make a job known until it has ended."""
     now_ms = time.time_ns() // 1_000_000
     card = JobCard(str(job.get_job_id()), name, os.getpid(), checkpoint, now_ms, address="", token="")
-    announcement = Announcement(job, card, savepoint_directory)
+    announcement = Announcement(job, ended, card, savepoint_directory)
     with _lock:
         _announced.append(announcement)
     try:
         announcement.post()
     except (OSError, PenstockError) as error:
-        _log.warning("job %r is not to be seen by `penstock list` and cannot be stopped by it: %s", name, error)
+        _log.warning("job %r will not appear in `penstock list` and cannot be stopped from there: %s", name, error)
+    if os.environ.get(REPORT_TO):
+        announcement.report(os.environ[REPORT_TO])
     ended.add_done_callback(lambda _: _forget(announcement))
 
 
@@ -175,7 +196,6 @@ def running_jobs_of_this_process() -> list[AnnouncedJob]:
 
 
 def _forget(announcement: Announcement) -> None:
-    announcement.keep()
     # In this order: a process that ends meanwhile finds it in the list, and waits until the card is gone.
     announcement.withdraw()
     with _lock:
@@ -189,6 +209,8 @@ def _leave() -> None:
     for announcement in leaving:
         announcement.withdraw()
     finish_answers(_PATIENCE_SECONDS)
+    for reporter in _reporters:
+        reporter.finish()
 
 
 atexit.register(_leave)

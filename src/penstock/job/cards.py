@@ -23,7 +23,7 @@ HOME = "PENSTOCK_HOME"
 """Variable that names another folder for what Penstock keeps for a user on a machine."""
 
 _FORMAT = 2  # 1 had requests that carried the token itself
-_WHAT_TO_DO = f"set {HOME} to a folder of your own"
+_WHAT_TO_DO = f"set {HOME} to a folder that you own"
 _SUFFIX = ".json"
 
 
@@ -147,7 +147,7 @@ class CardFolder:
             return None
         except OSError as error:
             raise ConfigurationError(
-                f"{self._refused} is a link or no folder ({error.strerror}): {_WHAT_TO_DO}"
+                f"{self._refused} is a link or not a folder ({error.strerror}): {_WHAT_TO_DO}"
             ) from None
         found = os.fstat(descriptor)
         if above.st_uid not in (os.geteuid(), 0) or found.st_uid != os.geteuid():

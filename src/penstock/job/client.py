@@ -36,7 +36,7 @@ class RunningJobClient(JobClient):
         return CompletableFuture.completed(self._job.status)
 
     def cancel(self) -> CompletableFuture[None]:
-        """Stop the job at once; done when it has stopped. Its checkpoint stays as it is."""
+        """Cancel the job; the future completes when it has stopped. Its checkpoint stays as it is."""
         self._job.cancel()
         return self._stopped()
 

@@ -63,9 +63,11 @@ def job_document(job: Job) -> dict[str, Any]:
         "subtasks": _subtasks(job),
         "metrics": job.statistics.metrics(),
         "checkpoints": _checkpoints(journal),
+        "latency": job.statistics.latency.to_plain(),
         "exceptions": [_failure(each) for each in reversed(journal.failures())],
         "settings": shown_settings(job),
         "restart_strategy": job.settings.restart_strategy.get_description(),
+        "restart": _restart(job),
         "parallelism": job.settings.parallelism,
         "cluster": job.cluster(),
         "checkpoint": job.settings.checkpoint_directory,
@@ -78,6 +80,13 @@ def _type(job: Job) -> str:
     if mode == "AUTOMATIC":
         return "STREAMING" if has_no_end(job.plan) else "BATCH"
     return mode
+
+
+def _restart(job: Job) -> dict[str, Any]:
+    """The restart strategy as data, for a dispatcher that starts a driver again which died."""
+    strategy = job.settings.restart_strategy
+    values = {name: value for name, value in vars(strategy).items() if not callable(value)}
+    return {"kind": type(strategy).__name__, **values, "jitter_factor": 0.0}
 
 
 def process_facts() -> dict[str, Any]:

@@ -228,7 +228,7 @@ class JobDriver:
             try:
                 self._tidy(is_well=error is None)
             except Exception as untidy:
-                _log.warning("job %r left files behind: %s", self.settings.job_name, untidy)
+                _log.warning("job %r could not remove all of its files: %s", self.settings.job_name, untidy)
             self._tell_end(error)
             self._sinks.close()
             # After the end is told: who hears that there is no savepoint may look at what became of the job.
@@ -275,4 +275,4 @@ class JobDriver:
     def _nothing_to_save(self, error: BaseException | None) -> CheckpointError:
         name = self.settings.job_name
         why = "" if error is None else f" with a failure: {self._engine.failure_text(error, name)}"
-        return CheckpointError(f"job {name!r} has ended, so there is nothing to save{why}")
+        return CheckpointError(f"job {name!r} has ended, so there is no savepoint to take{why}")

@@ -26,4 +26,4 @@ def error_text(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as failure:
-        return f"{type(error).__name__}, whose text could not be had ({type(failure).__name__})"
+        return f"{type(error).__name__}, whose text could not be read ({type(failure).__name__})"

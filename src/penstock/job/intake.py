@@ -1,17 +1,17 @@
 """What the next batch takes from the sources: positions, ticks, drain and ends, as one `Offset`.
 
 Here is the decision; the engine logs the offset before the batch runs. For sources of partitions see
-`penstock.job.partition_intake`.
+`penstock.job.partition_intake`, for the list of a plan's sources `penstock.job.plan_sources`.
+
+On Spark every job starts a Python process that needs this module and little else, so it imports no operator.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from penstock.connectors.source import PartitionedSource, SplitSource
-from penstock.graph.plan import JobPlan, Vertex
+from penstock.connectors.source import SplitSource
 from penstock.job.partition_intake import PartitionedVertex, advanced_partitions, partition_tasks
-from penstock.runtime.operators import SourceOperator
 from penstock.runtime.source_tasks import Offset, SourceTask, looks_around
 
 _SMALL_TASK_RECORDS = 2_000
@@ -58,24 +58,10 @@ class SourceList:
     max_records_per_batch: int
     partitioned: dict[str, PartitionedVertex] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, plan: JobPlan, max_records_per_batch: int) -> SourceList:
-        """The sources of a plan, sorted by who reads them."""
-        splits: dict[str, SplitVertex] = {}
-        frames: dict[str, FrameVertex] = {}
-        partitioned: dict[str, PartitionedVertex] = {}
-        for vertex in plan.sources():
-            source = source_operator(vertex).source
-            if isinstance(source, SplitSource):
-                splits[vertex.uid] = SplitVertex(vertex.id, source, vertex.parallelism, _has_idleness(vertex))
-            elif isinstance(source, PartitionedSource):
-                name = vertex.operators[0].name
-                partitioned[vertex.uid] = PartitionedVertex(
-                    vertex.id, name, source, vertex.parallelism, _has_idleness(vertex)
-                )
-            else:
-                frames[vertex.uid] = FrameVertex(vertex.id, _has_idleness(vertex))
-        return cls(splits, frames, max_records_per_batch, partitioned)
+    def vertices_of(self, number: int) -> list[int]:
+        """The vertices of Penstock's own sources that have a subtask of this number."""
+        found = [known.vertex for known in self.splits.values() if number < known.split_count]
+        return found + [known.vertex for known in self.partitioned.values() if number < known.parallelism]
 
     def first_offset(self) -> Offset:
         """Nothing read, nothing begun."""
@@ -122,13 +108,14 @@ class SourceList:
 
     def _share(self, limit: int, start: Offset) -> int:
         """What a split may give to a batch that takes `limit` records in all."""
-        return max(1, limit // self._givers(start))
+        return max(1, limit // self.givers(start))
 
     def _share_of_partitions(self, uid: str, limit: int, start: Offset) -> int:
         """What the partitions of a source may give together to such a batch."""
-        return max(1, limit * len(start.partitions.get(uid, ())) // self._givers(start))
+        return max(1, limit * len(start.partitions.get(uid, ())) // self.givers(start))
 
-    def _givers(self, start: Offset) -> int:
+    def givers(self, start: Offset) -> int:
+        """How many splits and partitions there are to read from."""
         splits = sum(vertex.split_count for vertex in self.splits.values())
         return max(1, splits + sum(len(each) for each in start.partitions.values()))
 
@@ -203,19 +190,6 @@ def grouped(tasks: list[SourceTask]) -> list[list[SourceTask]]:
         filling.append(task)
         room -= size
     return groups
-
-
-def source_operator(vertex: Vertex) -> SourceOperator:
-    """The head of a source vertex."""
-    operator = vertex.operators[0].operator
-    assert isinstance(operator, SourceOperator)
-    return operator
-
-
-def _has_idleness(vertex: Vertex) -> bool:
-    """Whether the source, or a watermark assigner chained to it, has to notice that nothing comes."""
-    strategies = [getattr(chained.operator, "strategy", None) for chained in vertex.operators]
-    return any(strategy is not None and strategy.idle_timeout_ms is not None for strategy in strategies)
 
 
 def _available(vertex: SplitVertex, split: int, position: int, elapsed_ms: int, limit: int) -> int:

@@ -79,8 +79,8 @@ class Patience:
         wait_for([self._job.ended], self._seconds)
         if not self._job.ended.done():
             self._job.abandon(
-                f"job {self._job.settings.job_name!r} was cancelled, but something in it did not come back within "
-                f"{self._seconds:g} s ({CANCELLATION_TIMEOUT}); it is left behind and ends with this process"
+                f"job {self._job.settings.job_name!r} was cancelled, but one of its functions did not return within "
+                f"{self._seconds:g} s ({CANCELLATION_TIMEOUT}); it is abandoned and ends with this process"
             )
 
     def _await_stopped(self) -> None:
@@ -89,7 +89,7 @@ class Patience:
             self._job.fail_stop(
                 f"job {self._job.settings.job_name!r} was asked to stop, but batch {seen + 1} was not done after "
                 f"{self._seconds:g} s: a function may block, or the batch is large (then raise {CANCELLATION_TIMEOUT}"
-                "). The job was cancelled; its checkpoint is that of the batch before, and can be resumed"
+                "). The job was cancelled; its checkpoint is from the previous batch, and can be resumed"
             )
 
     def _await(self, future: Future[Any]) -> int:

@@ -32,6 +32,6 @@ class PickledStates:
     def _text(self, uid: str, states: list[str]) -> str:
         return (
             f"operator {self._names[uid]!r} (uid {uid!r}) pickles its state {', '.join(map(repr, states))}: the "
-            "classes in it must then stay as they are; give its descriptor a type (of Types.*, a dataclass, a named "
+            "classes in it must not change then; give its descriptor a type (one of Types.*, a dataclass, a named "
             "tuple or an AvroSchema)"
         )

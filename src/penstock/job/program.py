@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,11 +12,30 @@ from penstock.checkpoint import CheckpointDirectory
 from penstock.graph import JobPlan, JobSettings, LogicalGraph, compile_plan
 from penstock.job.admission import admit, has_no_end
 from penstock.job.intake import SourceList
+from penstock.job.plan_sources import sources_of
 from penstock.runtime.subtask import TaskSettings
 from penstock.savepoint import Origin
 from penstock.savepoint.matching import check_declared
 from penstock.savepoint.starting import Beginning, made_or_abandoned, needs_check
 from penstock.state.declarations import Declared
+
+CHECKPOINTS = "PENSTOCK_CHECKPOINTS"
+"""Variable that names a folder for the checkpoints of jobs that name no directory themselves."""
+
+_names_taken: Counter[str] = Counter()
+
+
+def checkpoint_place(settings: JobSettings) -> str | None:
+    """The checkpoint directory of a job: its own, or one that whoever started this process has for it.
+
+    Jobs that a program runs one after the other get one each, the same ones whenever the program is started again.
+    """
+    folder = os.environ.get(CHECKPOINTS)
+    if settings.checkpoint_directory is not None or not folder:
+        return settings.checkpoint_directory
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", settings.job_name)[:40]
+    _names_taken[name] += 1
+    return os.path.join(folder, f"{name}-{_names_taken[name]}")
 
 
 @dataclass
@@ -55,7 +77,7 @@ class Program:
 
     def sources(self) -> SourceList:
         """The sources of the plan, sorted by who reads them."""
-        return SourceList.of(self.plan, self.settings.max_records_per_batch)
+        return sources_of(self.plan, self.settings.max_records_per_batch)
 
     def task_settings(self, attempt: int, started_ms: int) -> TaskSettings:
         """What every subtask is told of an attempt."""

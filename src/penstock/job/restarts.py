@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from penstock.common.job_failure import JobFailure, log_restart
 from penstock.common.restart_strategy import RestartStrategyConfiguration
-from penstock.errors import CheckpointError, SparkLostError
+from penstock.errors import CheckpointError, QueryableNameError, SparkLostError
 from penstock.job.failures import failure_text
 
-_HOPELESS = (CheckpointError, SparkLostError)
+_HOPELESS = (CheckpointError, QueryableNameError, SparkLostError)
 """A directory that is damaged stays so, two drivers must not take it from each other for ever, and a dead Java process
-does not come back."""
+does not come back. Two states of one queryable name are in the program."""
 
 
 class Restarts:

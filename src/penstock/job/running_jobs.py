@@ -75,7 +75,8 @@ class RunningJob:
             return ask(self.card.address, self.card.token, request, timeout_seconds)
         except ConnectionError:
             raise JobNotFoundError(
-                f"job {self.card.name!r} ({self.card.job_id}) ended before it answered; `penstock list` shows what runs"
+                f"job {self.card.name!r} ({self.card.job_id}) ended before it answered; `penstock list` shows the "
+                "running jobs"
             ) from None
 
 
@@ -94,9 +95,9 @@ def find_job(text: str) -> tuple[RunningJob, dict[str, Any]]:
         if len(matching) == 1:
             return matching[0]
         if matching:
-            raise JobNotFoundError(f"{text!r} may be {_listed(matching)}: give the id, or the number of the process")
-    others = f"; running are {_listed(found)}" if found else ": no job is running"
-    raise JobNotFoundError(f"no running job has the id, name or process number {text!r}{others}")
+            raise JobNotFoundError(f"{text!r} may be {_listed(matching)}: pass the id or the process id")
+    others = f"; running jobs: {_listed(found)}" if found else ": no job is running"
+    raise JobNotFoundError(f"no running job has the id, name or process id {text!r}{others}")
 
 
 def _listed(found: list[tuple[RunningJob, dict[str, Any]]]) -> str:

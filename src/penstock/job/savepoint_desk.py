@@ -110,7 +110,7 @@ class SavepointDesk:
             if seal is None:
                 if not request.path.done():
                     request.path.set_exception(
-                        CheckpointError("the job failed before its first batch: nothing to save")
+                        CheckpointError("the job failed before its first batch, so there is nothing to save")
                     )
                 continue
             if self._write_whole(request, seal) and request.stops:

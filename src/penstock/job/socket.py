@@ -86,7 +86,7 @@ class JobSocket:
             request = json.loads(line)
             nonce, proof = str(request.pop("nonce", "")), str(request.pop("proof", ""))
             if not _is_proof(proof, self.token, nonce, request):
-                return {"error": "the request does not bear the token of the job"}
+                return {"error": "the request does not contain the token of the job"}
         except (ValueError, AttributeError, TypeError):
             return {"error": "the request is not a line of JSON"}
         try:
@@ -126,7 +126,7 @@ def ask(address: str, token: str, request: Request, timeout_seconds: float | Non
             raise ValueError
     except (ValueError, AttributeError):
         # Somebody else has the port by now, or the process died while it answered.
-        raise ConnectionError(f"{address} does not answer as a job does") from None
+        raise ConnectionError(f"{address} does not answer like a job") from None
     if refusal is not None:
         raise PenstockError(refusal)
     return reply["result"]

@@ -14,7 +14,9 @@ from penstock.common.job_progress import Pace, Progress
 from penstock.common.operator_metrics import OperatorMetrics
 from penstock.graph.nodes import bare_name
 from penstock.graph.plan import JobPlan
+from penstock.job.batch_traces import BatchTraces
 from penstock.job.journal import COMBINED_BY, JobJournal, VersionTimes
+from penstock.job.latency import LatencyHistogram
 from penstock.runtime.report import Report
 
 JOB = "job"
@@ -29,6 +31,8 @@ class JobStatistics:
     totals: dict[str, dict[str, float]] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
     journal: JobJournal = field(default_factory=JobJournal)
+    latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+    traces: BatchTraces | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _last: float = field(default_factory=time.monotonic)
 
@@ -67,6 +71,9 @@ class JobStatistics:
         figures = (report.metrics.get(uid, {}) for report in reports for uid in sources)
         read = int(sum(each.get("records_in", 0) for each in figures))
         self.journal.on_version(previous, seal, reports, read, times)
+        self.latency.add((times.work_ms + times.seal_ms + times.publish_ms) / 1000, read)
+        if self.traces is not None:
+            self.traces.on_version(self.journal.versions()[-1])
 
     def on_failure(self, failure: JobFailure) -> None:
         """Note a failure, and the restart after it if there is one."""

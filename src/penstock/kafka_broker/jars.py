@@ -80,7 +80,9 @@ def _fetch(folder: Path) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise BrokerError(f"{_could_not(command)}: no end after {_PATIENCE_SECONDS} s; try again") from error
+        raise BrokerError(
+            f"{_could_not(command)}: it did not finish within {_PATIENCE_SECONDS} s; try again"
+        ) from error
     jars = sorted((draft / "jars").glob("*.jar"))
     if done.returncode != 0 or not any(jar.name == f"kafka_2.13-{KAFKA_VERSION}.jar" for jar in jars):
         raise BrokerError(
@@ -93,7 +95,7 @@ def _fetch(folder: Path) -> None:
 
 
 def _could_not(command: list[str]) -> str:
-    return f"could not fetch the jars of Kafka {KAFKA_VERSION} with {Path(command[0]).name}"
+    return f"could not download the jars of Kafka {KAFKA_VERSION} with {Path(command[0]).name}"
 
 
 def _reason(output: str) -> str:
@@ -111,7 +113,7 @@ def _command(draft: Path) -> list[str]:
     ivy = _ivy_of_spark()
     if ivy is not None:
         return _ivy(ivy, draft)
-    raise BrokerError(f"nothing here can fetch the jars of Kafka {KAFKA_VERSION}: install Maven (the command `mvn`)")
+    raise BrokerError(f"cannot download the jars of Kafka {KAFKA_VERSION}: install Maven (the command `mvn`)")
 
 
 def _maven(maven: str, draft: Path) -> list[str]:

@@ -207,7 +207,7 @@ class LocalBroker:
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False)
         if done.returncode != 0:
             raise BrokerError(
-                f"could not make an empty Kafka store in {self.folder}: {(done.stderr or done.stdout)[-400:]}"
+                f"could not create an empty Kafka store in {self.folder}: {(done.stderr or done.stdout)[-400:]}"
             )
         marker.with_suffix(".draft").write_text(cluster)
         marker.with_suffix(".draft").replace(marker)
@@ -258,7 +258,7 @@ class LocalBroker:
 
 def _wait(deadline: float, what: str) -> None:
     if time.monotonic() > deadline:
-        raise BrokerError(f"waited in vain for {what}")
+        raise BrokerError(f"timed out waiting for {what}")
     time.sleep(_LOOK_SECONDS)
 
 

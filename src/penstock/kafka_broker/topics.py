@@ -68,7 +68,7 @@ def _admin(address: str) -> Any:
     try:
         from confluent_kafka.admin import AdminClient
     except ImportError as error:
-        raise BrokerError("a Kafka broker is asked with confluent-kafka: pip install 'penstock[kafka]'") from error
+        raise BrokerError("talking to a Kafka broker needs confluent-kafka: pip install 'penstock[kafka]'") from error
     # A broker that is not there yet is no news; what matters is told by exceptions.
     quiet: dict[str, Any] = {"log_level": 0, "error_cb": lambda error: None, "reconnect.backoff.max.ms": 200}
     return AdminClient({"bootstrap.servers": address, **quiet})

@@ -42,7 +42,8 @@ def read_key(data: bytes, offset: int) -> tuple[Any, int]:
         raise KeyEncodingError(f"Key bytes are damaged at offset {offset}: restore from another checkpoint.") from error
 
 
-def _read_length(data: bytes, offset: int) -> tuple[int, int]:
+def read_length(data: bytes, offset: int) -> tuple[int, int]:
+    """Return the length that stands at `offset` and the offset just after it."""
     length = data[offset]
     if length != LONG_LENGTH:
         return length, offset + 1
@@ -50,7 +51,7 @@ def _read_length(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def _read_data(data: bytes, offset: int) -> tuple[bytes, int]:
-    length, start = _read_length(data, offset)
+    length, start = read_length(data, offset)
     return _take(data, start, length), start + length
 
 
@@ -62,7 +63,7 @@ def _take(data: bytes, start: int, length: int) -> bytes:
 
 
 def _read_items(data: bytes, offset: int) -> tuple[list[Any], int]:
-    count, offset = _read_length(data, offset)
+    count, offset = read_length(data, offset)
     items = []
     for _ in range(count):
         item, offset = read_key(data, offset)
@@ -112,7 +113,7 @@ def _decode_set(data: bytes, offset: int) -> tuple[frozenset[Any], int]:
 
 
 def _decode_dict(data: bytes, offset: int) -> tuple[dict[Any, Any], int]:
-    count, offset = _read_length(data, offset)
+    count, offset = read_length(data, offset)
     result = {}
     for _ in range(count):
         key, offset = read_key(data, offset)

@@ -19,6 +19,9 @@ from penstock.runtime.rows import ExchangeRow, Values
 from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.subtask import END_SEQ, OpenedState, Subtask
 
+BUSY = "busy_ms"
+"""Figure of the first operator of a vertex: how long the subtask worked."""
+
 _PIECE = 50_000
 """How many positions of a split are read before rows are given out."""
 
@@ -43,9 +46,6 @@ class BatchHost(Protocol):
 
     def now_ms(self) -> int:
         """Processing time."""
-
-    def elapsed_ms(self) -> float:
-        """A clock that only goes forwards; what it says at one time means nothing, the difference of two times does."""
 
 
 def source_rows(host: BatchHost, task: SourceTask) -> Iterator[ExchangeRow]:
@@ -124,14 +124,13 @@ def _run(host: BatchHost, vertex: int, number: int, work: Callable[[Subtask], It
         yield to_driver(rows.FAILURE, pickle.dumps(failure))
         return
     try:
-        busy_ms, began = 0.0, host.elapsed_ms()
+        busy_ms, began_ms = 0, host.now_ms()
         for _ in work(subtask):
-            busy_ms += host.elapsed_ms() - began
-            yield from subtask.take_rows()  # who takes them is not this subtask's work
-            began = host.elapsed_ms()
+            busy_ms += host.now_ms() - began_ms
+            yield from subtask.take_rows()
+            began_ms = host.now_ms()
         report = subtask.finish()
-        busy_ms += host.elapsed_ms() - began
-        report.metrics[subtask.head_uid]["busy_ms"] = round(busy_ms, 3)
+        report.metrics[subtask.head_uid][BUSY] = busy_ms + host.now_ms() - began_ms
         yield from subtask.take_rows()
         yield to_driver(rows.REPORT, rows.dumps(report))
         if report.entry.has_ended:

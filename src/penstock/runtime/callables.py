@@ -1,4 +1,4 @@
-"""User functions in all the shapes that are accepted become plain callables with one shape each.
+"""Converts all accepted kinds of user functions to plain callables.
 
 A function may be an object of the right class or anything callable; it may return or yield its results, or take a
 collector as last argument (`out.collect(value)`), as Java users are used to.
@@ -154,4 +154,4 @@ def checked_results(results: Any, what: str) -> Iterable[Any]:
     """Refuse a result that is no iterable, with a sentence that says what to do instead."""
     if type(results) in _PLAIN_RESULTS or isinstance(results, Iterable):
         return results  # type: ignore[no-any-return]
-    raise TypeError(f"{what} returned a {type(results).__name__}; it must yield its results or return a list of them")
+    raise TypeError(f"{what} returned a {type(results).__name__}; yield the results or return a list of them")

@@ -1,4 +1,4 @@
-"""The contract between an operator that makes asynchronous calls and what runs them."""
+"""The interface between an operator that makes async calls and their runner."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Blocks of columns between operators: their keys and timestamps, and the bytes they travel as.
 
-What a block of columns is says `penstock.common.column_block`. Beside a block of columns, timestamps are an int64 array
+See `penstock.common.column_block` for blocks of columns. Beside a block of columns, timestamps are an int64 array
 without gaps, or None, and keys an Arrow array, or None.
 """
 

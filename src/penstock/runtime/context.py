@@ -1,4 +1,4 @@
-"""What an operator is handed: who it is, its state, timers, clock and metrics. It asks for nothing else."""
+"""The context of an operator: its identity, state, timers, clock and metrics."""
 
 from __future__ import annotations
 

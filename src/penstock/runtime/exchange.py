@@ -1,6 +1,6 @@
 """Senders of exchange rows: each edge out of a vertex decides here which subtask gets which record.
 
-The rows are handed to `emit` and somebody else carries them.
+The rows are passed to `emit`; the engine sends them.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class ExchangeWriter(ABC):
             return rows.encode_block(values, stamps, keys)
         except Exception as error:
             record = next((value for value in values if not rows.can_travel(value)), None)
-            raise self._failure(error, "sending a record, which must be possible to pickle", record) from None
+            raise self._failure(error, "sending a record, which must be picklable", record) from None
 
     def _drop(self, target: int) -> None:
         self._values[target] = []

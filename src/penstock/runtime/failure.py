@@ -1,4 +1,4 @@
-"""Failures of user code, told the way a user wants to read them: own traceback first, then where and on what."""
+"""Failures of user code: the user's traceback first, then the operator and the record."""
 
 from __future__ import annotations
 

@@ -29,4 +29,4 @@ def difference(written: Layout, now: Layout) -> str:
     names = [name for name in {**written, **now} if written.get(name) != now.get(name)]
     was = described({name: written[name] for name in names if name in written})
     is_now = described({name: now[name] for name in names if name in now})
-    return f"it was written with {was or 'less'}, and now has {is_now or 'less'}"
+    return f"it was written with {was or 'less'}, but now has {is_now or 'less'}"

@@ -1,4 +1,4 @@
-"""The contract between an operator that looks rows up and what finds them, and the cache between the two."""
+"""The interface between lookup operators and connectors, and the lookup cache."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Output:
         """Emit a watermark on every output."""
         for operator in self._all_chained:
             operator.on_watermark(watermark)
-        payload = rows.encode_watermark(watermark)
+        payload = rows.encode_number(watermark)
         for writer in self._all_writers:
             writer.control(rows.WATERMARK, payload)
 

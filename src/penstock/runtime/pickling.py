@@ -1,4 +1,4 @@
-"""Vertices as bytes, and who is to blame where that is not possible: operator, function, and what it holds on to."""
+"""Pickles vertices, and names the operator and object that cannot be pickled."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _complaint(who: str, holder: Any) -> str:
     through = f" Found by {where}." if where else ""
     return (
         f"{who} cannot be sent to the workers: it refers to a {_kind(culprit)}, which cannot be pickled ({error})."
-        f"{through} Create such objects in open() of the function, where each worker makes its own, or hand over what "
+        f"{through} Create such objects in open() of the function, where each worker makes its own, or pass in what "
         "they are made from."
     )
 

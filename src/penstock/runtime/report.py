@@ -13,6 +13,14 @@ from penstock.common.constants import MIN_WATERMARK
 from penstock.common.plain_data import pack_record, unpack_record
 from penstock.state.versions import EMPTY, StateVersion
 
+Described = dict[str, dict[str, Any]]
+"""By operator uid, as JSON-able data: what a reader from outside has to know of its keyed state.
+
+`key` is the schema of its keys, if they have a type, and `key_class` the dataclass that they are of: module, name,
+fields; `queryable` has its queryable names with their states; `ttl` the milliseconds that states live, if expired
+values are never shown.
+"""
+
 INLINE_VERSION = 1
 """Version of the record that is kept in the seal for a subtask."""
 
@@ -38,7 +46,7 @@ class Report:
 
     `metrics` holds, by operator uid, what the batch added; `combined_by` names the figures that are not to be added to
     those of other batches and subtasks, with how they are combined ("min", "max", "last"). `pickled` names states of
-    user functions that have no type, by operator uid.
+    user functions that have no type, by operator uid; `described` says how its keyed states are read from outside.
     """
 
     vertex_uid: str
@@ -48,6 +56,7 @@ class Report:
     metrics: dict[str, dict[str, float]]
     combined_by: dict[str, dict[str, str]] = field(default_factory=dict)
     pickled: dict[str, list[str]] = field(default_factory=dict)
+    described: Described = field(default_factory=dict)
 
 
 def encode_inline(

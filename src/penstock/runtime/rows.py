@@ -20,6 +20,8 @@ STATUS = 2
 END = 3
 REPORT = 4
 FAILURE = 5
+BARRIER = 6
+"""Continuous mode: everything before it in its channel belongs to the version it names."""
 
 DRIVER = -1
 """Vertex number of rows that are meant for the driver itself (reports and failures)."""
@@ -87,7 +89,7 @@ def decode_block(payload: bytes) -> Block:
 
 
 def decode_values(payload: bytes) -> list[Any]:
-    """The records of a block as objects, for whoever has no use for the rest."""
+    """The records of a block as objects."""
     values = decode_block(payload).values
     return values.values() if isinstance(values, ColumnBlock) else values
 
@@ -109,11 +111,11 @@ def can_travel(value: Any) -> bool:
     return True
 
 
-def encode_watermark(watermark: int) -> bytes:
-    """Payload of a watermark row."""
-    return _INT64.pack(watermark)
+def encode_number(number: int) -> bytes:
+    """Payload of a row that carries one number: a watermark, or the version of a barrier."""
+    return _INT64.pack(number)
 
 
-def decode_watermark(payload: bytes) -> int:
-    """Watermark in a payload."""
+def decode_number(payload: bytes) -> int:
+    """The number in such a payload."""
     return int(_INT64.unpack(payload)[0])

@@ -104,8 +104,8 @@ class Subtask:
 
     @property
     def head_uid(self) -> str:
-        """The uid of the first operator; figures of the subtask as a whole are told as its own."""
-        return self._contexts[0].uid
+        """The uid of the first operator."""
+        return self.vertex.operators[0].uid
 
     def declared_states(self) -> Declared:
         """The keyed states that functions asked for when they were opened, by operator uid."""
@@ -212,8 +212,10 @@ class Subtask:
         # Refused before the job starts, as a rule; not where nobody could ask, as with a seal that was damaged then.
         reason = None if written is None else operator.layout_refusal(written)
         if reason is not None:
-            raise operator.failure(StateError(f"state cannot be gone on with: {reason}"), "opening its state")
-        operator.guarded(partial(operator.adopt_layout, written), "taking over state of other settings")
+            raise operator.failure(StateError(f"cannot resume from the state: {reason}"), "opening its state")
+        operator.guarded(
+            partial(operator.adopt_layout, written), "restoring state that was written with other settings"
+        )
 
     def _begin_inputs(self, plain: list[Any] | None, entry: SubtaskEntry) -> None:
         self._has_ended = entry.has_ended
@@ -254,7 +256,7 @@ class Subtask:
         vertex, edge, number = rows.sender_of(row.src)
         sender = (vertex, edge)
         if row.kind == rows.WATERMARK:
-            valve.on_watermark(sender, number, rows.decode_watermark(row.payload))
+            valve.on_watermark(sender, number, rows.decode_number(row.payload))
         elif row.kind == rows.STATUS:
             valve.on_status(sender, number, row.payload == rows.IDLE)
         elif row.kind == rows.END:
@@ -281,6 +283,29 @@ class Subtask:
         """Let every operator of the chain see the clock."""
         for operator in self._operators:
             operator.on_processing_time(now_ms)
+
+    def on_interval(self, now_ms: int) -> None:
+        """Continuous mode: let operators emit what the clock asks for, such as periodic watermarks."""
+        if not self._has_ended:
+            for operator in self._operators:
+                operator.on_interval(now_ms)
+
+    def flush(self) -> None:
+        """Continuous mode: send what waits for more records in the same block."""
+        for writer in self._writers:
+            writer.flush()
+
+    def next_deadline(self) -> int | None:
+        """The processing time at which an operator wants to see the clock; None if none does."""
+        if self._has_ended:
+            return None
+        deadlines = [operator.next_deadline() for operator in self._operators]
+        return min((each for each in deadlines if each is not None), default=None)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all input has ended."""
+        return self._has_ended
 
     def read_split(self, start: int, stop: int) -> None:
         """Source vertices: read a range of this subtask's split."""
@@ -317,12 +342,12 @@ class Subtask:
             operator.end_batch(now, self._has_ended)
         for writer in self._writers:
             writer.flush()
-        deadlines = [operator.next_deadline() for operator in self._operators]
+        deadline = self.next_deadline()
         state = self._commit_state()
         entry = SubtaskEntry(
             state=state,
             inline=self._inline(),
-            deadline=None if self._has_ended else min((d for d in deadlines if d is not None), default=None),
+            deadline=deadline,
             watermark=MAX_WATERMARK if self._has_ended else max(self._watermark, self._source_watermark()),
             has_ended=self._has_ended,
         )
@@ -333,7 +358,9 @@ class Subtask:
         }
         combined_by = {context.uid: context.metrics.combined_by() for context in self._contexts}
         pickled = self._pickled_states()
-        return Report(self.vertex.uid, self.subtask, entry, committables, self._metrics(), combined_by, pickled)
+        described = {each.uid: each.backend.described() for each in self._contexts if each.backend is not None}
+        figures = (self._metrics(), combined_by, pickled)
+        return Report(self.vertex.uid, self.subtask, entry, committables, *figures, described)
 
     def _source_watermark(self) -> int:
         return self.head.watermark if self.vertex.is_source else MIN_WATERMARK

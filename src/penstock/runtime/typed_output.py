@@ -67,7 +67,7 @@ class TypedOutput(Output):
             return check.convert(values)
         except MisfitError as misfit:
             unfit = misfit
-        advice = "Give values of that type, or declare the type that they have."
+        advice = "Return values of that type, or declare their actual type."
         error = DeclaredTypeError(f"{check.what}: {unfit}. {advice}")
         raise self._failure(error, "checking the declared type of a result", unfit.value)
 
@@ -77,7 +77,7 @@ class _Check:
 
     def __init__(self, type_info: TypeInformation, convert: Callable[[list[Any]], list[Any]], tag: str | None) -> None:
         whose = "its results" if tag is None else f"its side output {tag!r}"
-        self.what = f"the operator declares {whose} as {type_info!r}, but gave another value"
+        self.what = f"the operator declares {whose} as {type_info!r}, but returned a different value"
         self.convert = convert
         self._form, self._schema = _columns_of(type_info)
 

@@ -1,6 +1,6 @@
 """Watermarks of many channels become one: the minimum over channels that are not idle, never backwards.
 
-When a watermark makes something fire is the operator's business.
+Operators decide what a watermark fires.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class SavepointOrigin(Origin):
                 self.manifest = Manifest.from_json(bytes(stream.read()), uri)
         except OSError:
             raise CheckpointError(
-                f"{uri} is no complete savepoint: it has no {MANIFEST}, which is written last"
+                f"{uri} is not a complete savepoint: it has no {MANIFEST}, which is written last"
             ) from None
         self._check_sizes()
 
@@ -61,7 +61,7 @@ class SavepointOrigin(Origin):
         infos = self._filesystem.get_file_info([f"{self._path}/{file}" for file in wanted])
         for info, (file, record) in zip(infos, wanted.items(), strict=True):
             if info.type != fs.FileType.File:
-                raise CheckpointError(f"savepoint {self.place} is not whole: {file} is missing; use another savepoint")
+                raise CheckpointError(f"savepoint {self.place} is incomplete: {file} is missing; use another savepoint")
             if info.size != record.bytes:
                 raise CheckpointError(
                     f"savepoint {self.place} is damaged: {file} has {info.size} bytes instead of {record.bytes}; "

@@ -100,7 +100,7 @@ def inspect(uri: str, *, operator: str | None = None, state: str | None = None, 
                 raise
             if attempt == _ATTEMPTS:
                 raise CheckpointError(
-                    f"the job of {uri} goes on faster than its state can be read: write a savepoint and look at that"
+                    f"the job of {uri} advances faster than its state can be read: take a savepoint and inspect that"
                 ) from error
     raise AssertionError("the last attempt returns or raises")
 
@@ -117,7 +117,7 @@ def _opened(uri: str) -> Origin:
 def _foreign_text(uri: str, error: Exception) -> str:
     return (
         f"{uri} holds objects of a program that cannot be found here ({error}): put its modules on PYTHONPATH; for "
-        "classes of the script itself, write a savepoint and look at that"
+        "classes of the script itself, take a savepoint and inspect that"
     )
 
 
@@ -143,7 +143,7 @@ def _inspected(origin: Origin, operator: str | None, state: str | None, top: int
     except (AttributeError, ImportError, pickle.UnpicklingError, EOFError, KeyEncodingError) as error:
         raise CheckpointError(_foreign_text(origin.place, error)) from None
     if state is not None and not any(each.states for each in found):
-        raise CheckpointError(f"{origin.place} has no state {state!r}; leave out --state to see which there are")
+        raise CheckpointError(f"{origin.place} has no state {state!r}; leave out --state to see all states")
     is_checkpoint = isinstance(origin, CheckpointOrigin)
     versions = _versions(origin.place) if is_checkpoint else []
     return Inspection(origin.place, not is_checkpoint, manifest, versions, found)
@@ -302,7 +302,7 @@ def _map_entries(name: str, contents: list[bytes], schemas: list[Schema]) -> int
 
 
 def _versions(uri: str) -> list[VersionSummary]:
-    """What can be gone back to; a job that runs forgets old versions meanwhile."""
+    """The versions that can be restored; a running job removes old ones meanwhile."""
     directory = CheckpointDirectory(uri)
     found = [_version(directory, version) for version in directory.sealed_versions()]
     return [each for each in found if each is not None]

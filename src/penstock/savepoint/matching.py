@@ -29,8 +29,8 @@ def check_match(origin: Origin, plan: JobPlan, *, allow_non_restored_state: bool
             unclaimed += [f"{' and '.join(claims)} of operator {record.name!r} (uid {uid!r})"] if claims else []
     if unclaimed:
         raise CheckpointError(
-            f"{origin.place} has {', '.join(unclaimed)}, which this job lacks: give the operators their uids back, or "
-            f"drop what they had by setting {FLAG} to true"
+            f"{origin.place} has {', '.join(unclaimed)}, which this job lacks: give the operators their old uids, or "
+            f"drop their state by setting {FLAG} to true"
         )
 
 
@@ -43,9 +43,9 @@ def check_layouts(origin: Origin, plan: JobPlan) -> None:
                 reason = chained.operator.layout_refusal(written)
                 if reason is not None:
                     raise CheckpointError(
-                        f"operator {chained.name!r} (uid {chained.uid!r}) cannot go on from its state in "
+                        f"operator {chained.name!r} (uid {chained.uid!r}) cannot resume from its state in "
                         f"{origin.place}: {reason}. Change the settings back, or give the operator a new uid, so that "
-                        "it begins without state"
+                        "it starts without state"
                     )
 
 
@@ -74,7 +74,7 @@ def check_schemas(who: str, place: str, state: str, written: SchemasByRole, want
     reason = refusal(written, wanted)
     if reason is not None:
         raise CheckpointError(
-            f"state {state!r} of {who} cannot go on from what it is in {place}: {reason}. Change the type back, or "
+            f"state {state!r} of {who} cannot resume from its state in {place}: {reason}. Change the type back, or "
             "give the new state another name"
         )
 
@@ -95,8 +95,8 @@ def _check_one_layout(origin: Origin, uid: str, record: OperatorRecord) -> None:
     """Rows of several subtasks come together: what they mean must be one thing."""
     if len(record.layouts) > 1:
         raise CheckpointError(
-            f"{origin.place} was made while operator {record.name!r} (uid {uid!r}) was going over from other settings: "
-            "some of its subtasks had not run since. Let that job run until all of them had elements, or go on in its "
+            f"{origin.place} was made while operator {record.name!r} (uid {uid!r}) was changing its settings: some of "
+            "its subtasks had not run since. Let that job run until all of them had elements, or go on in its "
             "own checkpoint directory"
         )
 

@@ -216,7 +216,7 @@ def savepoint_place(given: str | None, default: str | None) -> str:
     """The directory for a savepoint: the one given, or the one of the configuration."""
     if given is None and default is None:
         raise ConfigurationError(
-            "no directory for the savepoint: give savepoint_directory, or set execution.checkpointing.savepoint-dir"
+            "no directory for the savepoint: pass savepoint_directory, or set execution.checkpointing.savepoint-dir"
         )
     place = given if given is not None else default
     assert place is not None

@@ -11,6 +11,8 @@ from starlette.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
 import penstock
+from penstock.queryable.replicas import Replicas
+from penstock.queryable.router import queryable_router
 from penstock.server.access import Access
 from penstock.server.answers import Json, tell_errors
 from penstock.server.cluster_routes import ServerFacts, cluster_routes
@@ -19,6 +21,7 @@ from penstock.server.guard import CONTENT_SECURITY_POLICY, OTHER_PAGES_POLICY, G
 from penstock.server.job_routes import job_routes
 from penstock.server.job_views import JobSource
 from penstock.server.login import login_routes
+from penstock.server.metrics_routes import metrics_routes
 from penstock.server.page_routes import page_routes
 from penstock.server.triggers import Triggers
 
@@ -51,8 +54,14 @@ def create_app(
         default_response_class=Json,
     )
     documents, triggers = Documents(source), Triggers()
-    own = [job_routes(source, documents, triggers), cluster_routes(source, documents, facts or ServerFacts())]
-    for router in [page_routes(documents, access), *own, *routes]:
+    own = [
+        page_routes(documents, access),
+        job_routes(source, documents, triggers),
+        cluster_routes(source, documents, facts or ServerFacts()),
+        metrics_routes(documents),
+        queryable_router(Replicas(lambda: _checkpoints(documents))),
+    ]
+    for router in [*own, *routes]:
         app.include_router(router, prefix="/v1")
         app.include_router(router, include_in_schema=False)
     app.include_router(login_routes(access, has_tls=has_tls))
@@ -63,6 +72,12 @@ def create_app(
     policy = CONTENT_SECURITY_POLICY if pages in (None, PAGES) else OTHER_PAGES_POLICY
     app.add_middleware(Guard, access=access, host_names=frozenset(host_names), has_tls=has_tls, policy=policy)
     return app
+
+
+def _checkpoints(documents: Documents) -> list[str]:
+    """The checkpoint directories of the jobs, for queries of their state."""
+    found = (document.get("checkpoint") for document in documents.all())
+    return [place for place in dict.fromkeys(found) if place]
 
 
 def _add_reference(app: FastAPI) -> None:

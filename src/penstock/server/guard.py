@@ -12,6 +12,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,6 +23,11 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _OPEN_PATHS = frozenset({"/login", "/logout", "/favicon.ico"})
 # Flink has these as GET for clients that know no other; they change something all the same.
 _CHANGING_ENDS = ("/yarn-cancel", "/yarn-stop")
+# A query of state changes nothing; its keys may be more than fit into a URL.
+_READING_ENDS = ("/queryable/state",)
+
+BODY_BYTES = 1 << 20
+UPLOAD_BYTES = 102 << 20
 
 
 def _policy(scripts: str) -> str:
@@ -85,7 +91,7 @@ class Guard:
             await send(message)
 
         refusal = self._refusal(scope)
-        await (refusal or self._app)(scope, receive, send_with_headers)
+        await (refusal or self._app)(scope, _limited(receive, _most_bytes(scope)), send_with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -135,8 +141,29 @@ class Guard:
         return not must_be_told
 
 
+def _most_bytes(scope: Scope) -> int:
+    return UPLOAD_BYTES if scope["path"].endswith("/jars/upload") else BODY_BYTES
+
+
+def _limited(receive: Receive, most: int) -> Receive:
+    """What is sent, as far as it is not too much; counted as it comes, for a length that is told may be a lie."""
+    received = 0
+
+    async def limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > most:
+            raise HTTPException(413, f"a request of more than {most >> 20} MB is not taken here")
+        return message
+
+    return limited
+
+
 def _is_change(scope: Scope) -> bool:
-    return scope["method"] not in _SAFE_METHODS or scope["path"].endswith(_CHANGING_ENDS)
+    if scope["method"] in _SAFE_METHODS:
+        return str(scope["path"]).endswith(_CHANGING_ENDS)
+    return not str(scope["path"]).endswith(_READING_ENDS)
 
 
 def _cookie(header: str) -> str | None:

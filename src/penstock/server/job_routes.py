@@ -22,6 +22,10 @@ Names = Annotated[
 ]
 Modes = Annotated[str | None, Query(description="min, max, sum, avg, skew, with commas between them; without, all.")]
 _EXCEPTIONS = 20
+_SUMMARY = (
+    "id", "name", "status", "type", "started_ms", "ended_ms", "now_ms", "progress", "process", "checkpoint",
+    "savepoint_directory",
+)  # fmt: skip
 
 
 class _Body(BaseModel):
@@ -140,6 +144,11 @@ def _add_driver(router: APIRouter, documents: Documents) -> None:
     def log_url(job_id: str) -> Json:
         """Where the log of the driver is."""
         return Json({"url": f"/v1/penstock/jobs/{documents.of(job_id)['id']}/log"})
+
+    @router.get("/penstock/jobs", tags=["penstock"])
+    def summaries() -> Json:
+        """All jobs with their progress; `/penstock/jobs/:jobid` has the rest of it."""
+        return Json({"jobs": [{name: each.get(name) for name in _SUMMARY} for each in documents.all()]})
 
     @router.get("/penstock/jobs/{job_id}", tags=["penstock"])
     def document(job_id: str) -> Json:

@@ -54,6 +54,11 @@ class DriverView:
         """The id on its card."""
         return self.running.card.job_id
 
+    @property
+    def checkpoint(self) -> str:
+        """The checkpoint directory on its card."""
+        return self.running.card.checkpoint
+
     def document(self) -> Document:
         """Ask the driver."""
         return self.running.document()

@@ -19,8 +19,10 @@ class LocalJobs:
 
     def views(self) -> list[JobView]:
         """Running jobs first, then those that ended, the latest first."""
-        found: dict[str, JobView] = {view.job_id: view for view in reversed(self._running())}
-        for view in reversed(self._left()):
+        found: dict[str, JobView] = {}
+        for running in self.running():
+            found.setdefault(running.job_id, running)
+        for view in self.left():
             found.setdefault(view.job_id, view)
         return list(found.values())
 
@@ -31,8 +33,8 @@ class LocalJobs:
                 return view
         raise JobNotFoundError(f"no job has the id {job_id!r}; /jobs/overview lists those that are known")
 
-    def _left(self) -> list[EndedView]:
-        """What jobs left, the oldest first; a file is read once, for it does not change."""
+    def left(self) -> list[EndedView]:
+        """What jobs left, the latest first; a file is read once, for it does not change."""
         names = self._ended.names()
         for name in names:
             if name not in self._known:
@@ -40,10 +42,11 @@ class LocalJobs:
                 self._known[name] = EndedView(document) if is_document(document) else None
         for name in self._known.keys() - set(names):
             del self._known[name]
-        return [view for name in names if (view := self._known[name]) is not None]
+        return [view for name in reversed(names) if (view := self._known[name]) is not None]
 
-    def _running(self) -> list[JobView]:
-        cards = [card for card in self._cards.cards() if card.has_process()]
+    def running(self) -> list[DriverView]:
+        """Those that run, the latest first."""
+        cards = [card for card in reversed(self._cards.cards()) if card.has_process()]
         return [DriverView(RunningJob(card, self._cards)) for card in cards]
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.errors import ConfigurationError
 from penstock.job.cards import user_folder
+from penstock.queryable.replicas import Replicas
+from penstock.queryable.router import queryable_router
+from penstock.scratch import make_private
 from penstock.server.access import Access, own_access, token_file_access
 from penstock.server.app import PAGES, create_app
 from penstock.server.cluster_routes import ServerFacts
-from penstock.server.local_jobs import LocalJobs
+from penstock.server.dispatcher.database import open_database
+from penstock.server.dispatcher.dispatcher import Dispatcher
+from penstock.server.dispatcher.registry import HISTORY_KEPT, Registry
+from penstock.server.dispatcher.remote_drivers import driver_routes
+from penstock.server.dispatcher.routes import dispatcher_routes
 from penstock.server.serving import HttpServer, Place, login_link
 
 
@@ -27,6 +35,18 @@ class ServerOptions:
     key: Path | None = None
     host_names: tuple[str, ...] = ()
     pages: Path | None = None
+    registry: str | None = None
+    folder: Path | None = None
+    history: int = HISTORY_KEPT
+    log: Path | None = None
+
+    def data_folder(self) -> Path:
+        """Where programs, logs and checkpoints of drivers are kept."""
+        return self.folder or user_folder() / "server"
+
+    def registry_url(self) -> str:
+        """Where the registry is."""
+        return self.registry or str(self.data_folder() / "registry.sqlite")
 
     def place(self) -> Place:
         """Where it listens."""
@@ -54,18 +74,41 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
     """Serve until a signal or DELETE /cluster."""
     place, access = options.place(), options.access()
     place.check(access)
+    if options.log is not None:
+        logging.basicConfig(filename=options.log, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     shut_down: list[Callable[[], None]] = []
-    facts = ServerFacts(settings=_shown(options), shut_down=lambda: shut_down[0]())
-    app = create_app(
-        LocalJobs(), access, facts, pages=options.pages or PAGES, host_names=options.host_names, has_tls=place.has_tls
+    facts = ServerFacts(settings=_shown(options), log=options.log, can_submit=True, shut_down=lambda: shut_down[0]())
+    listener = place.listen()
+    dispatcher = Dispatcher(
+        Registry(open_database(options.registry_url())),
+        Path(make_private(str(options.data_folder().absolute()))),
+        place.url(listener),
+        options.history,
     )
-    server = HttpServer(app, place)
+    app = create_app(
+        dispatcher,
+        access,
+        facts,
+        routes=[
+            dispatcher_routes(dispatcher),
+            driver_routes(dispatcher.registry, options.history),
+            queryable_router(Replicas(dispatcher.checkpoints)),
+        ],
+        pages=options.pages or PAGES,
+        host_names=options.host_names,
+        has_tls=place.has_tls,
+    )
+    server = HttpServer(app, place, listener)
     shut_down.append(server.stop)
+    dispatcher.start()
     tell(f"penstock server at {server.url}")
     if not access.is_open:
         tell(f"open {login_link(server.url, access)} (good for 10 minutes)")
         tell(f"tokens: {options.token_file or default_token_file()}")
-    server.run()
+    try:
+        server.run()
+    finally:
+        dispatcher.stop()
 
 
 def _shown(options: ServerOptions) -> dict[str, str]:

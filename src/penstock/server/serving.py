@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,16 @@ import uvicorn
 
 from penstock.errors import ConfigurationError
 from penstock.server.access import Access, Role
+from penstock.server.app import create_app
+from penstock.server.cluster_routes import ServerFacts
+from penstock.server.job_views import ClientView, SingleJob
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fastapi import FastAPI
+
+    from penstock.job.announcing import AnnouncedJob
 
 _START_SECONDS = 30.0
 
@@ -67,18 +75,20 @@ class Place:
                 f"the server cannot listen on {self.host}:{self.port}: {error.strerror}; choose another --port"
             ) from None
         listener.listen(128)
-        listener.set_inheritable(False)
         return listener
+
+    def url(self, listener: socket.socket) -> str:
+        """The URL of what listens here."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.has_tls else 'http'}://{name}:{listener.getsockname()[1]}"
 
 
 class HttpServer:
     """An application that listens; `url` is known as soon as this is made."""
 
-    def __init__(self, app: FastAPI, place: Place) -> None:
-        self._listener = place.listen()
-        scheme = "https" if place.has_tls else "http"
-        name = f"[{place.host}]" if ":" in place.host else place.host
-        self.url = f"{scheme}://{name}:{self._listener.getsockname()[1]}"
+    def __init__(self, app: FastAPI, place: Place, listener: socket.socket | None = None) -> None:
+        self._listener = listener or place.listen()
+        self.url = place.url(self._listener)
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
@@ -118,6 +128,30 @@ class HttpServer:
         self._server.should_exit = True
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_START_SECONDS)
+
+
+@dataclass(frozen=True)
+class ServedJob:
+    """A job whose pages are served by this process; `link` opens them without asking for a token, for some minutes."""
+
+    url: str
+    link: str
+    stop: Callable[[], None]
+
+
+def serve_job(
+    client: AnnouncedJob,
+    port: int = 0,
+    *,
+    access: Access,
+    pages: Path | None = None,
+) -> ServedJob:
+    """Serve one job of this process on loopback, without a dispatcher, until it is stopped."""
+    place = Place(port=port)
+    place.check(access)
+    server = HttpServer(create_app(SingleJob(ClientView(client)), access, ServerFacts(), pages=pages), place)
+    server.start()
+    return ServedJob(server.url, login_link(server.url, access), server.stop)
 
 
 def login_link(url: str, access: Access, role: Role = Role.OPERATE) -> str:

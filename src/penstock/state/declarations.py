@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.errors import StateError
 from penstock.state.serializers import Schema, StateSerializer, incompatibility, layout_of, serializer_for
 from penstock.state.serializers.descriptions import pickled_parts
 from penstock.state.serializers.schemas import PICKLE
+from penstock.state.ttl import time_to_live_of
 
 VALUE, MAP_KEY = "value", "map_key"
 """Roles of schemas: that of a state's values, and that of the keys of a map."""
@@ -68,7 +70,7 @@ def key_incompatibility(written: Schema, wanted: Schema) -> str | None:
         return None
     reason = incompatibility(written, wanted)
     if reason is None and "fields" in written:
-        reason = "it has other fields than before"
+        reason = "it has different fields than before"
     return None if reason is None else f"as for the key of the map, {reason}"
 
 
@@ -82,3 +84,18 @@ def serializers_of(descriptor: Any, kind: str) -> dict[str, StateSerializer]:
     if kind == "list" and serializer_for(getattr(descriptor, "elem_type_info", None), name).is_pickle:
         type_info = None
     return {VALUE: serializer_for(type_info, name)}
+
+
+def describe_state(descriptor: Any, described: dict[str, dict[str, Any]]) -> None:
+    """Note what readers from outside have to know of a state: its queryable name, and how long values are shown."""
+    state, queryable = descriptor.get_name(), getattr(descriptor, "queryable_name", None)
+    if queryable is not None:
+        names = described.setdefault("queryable", {})
+        if names.setdefault(queryable, state) != state:
+            raise StateError(
+                f"States {names[queryable]!r} and {state!r} both have the queryable name {queryable!r}: give one of "
+                "them another name."
+            )
+    life = time_to_live_of(descriptor)
+    if life is not None and not life.returns_expired:
+        described.setdefault("ttl", {})[state] = life.millis

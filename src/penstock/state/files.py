@@ -29,6 +29,7 @@ _FRAME = struct.Struct(">QQ")
 _TRAILER = struct.Struct(">8sI")
 _END = b"PSTKEND\n"
 _CHUNK_ENTRIES = 65536
+_SLICE_ENTRIES = 2048
 _CHUNK_BYTES = 8 * 2**20
 _WHOLE_READ_BYTES = 32 * 2**20
 _REMEDY = "restore it from a copy, or go back to an older version of the checkpoint, see docs/state.md"
@@ -170,9 +171,9 @@ def _reopen(filesystem: fs.FileSystem, path: str, source: Any) -> Any:
 def _check(stream: Any, size: int, path: str) -> None:
     header = stream.read(_HEADER.size)
     if header[: len(_MAGIC)] != _MAGIC[: len(header)] or not header:
-        raise _damaged(path, "it is no Penstock state file")
+        raise _damaged(path, "it is not a Penstock state file")
     if size < _HEADER.size + _TRAILER.size:
-        raise _damaged(path, "it is cut off")
+        raise _damaged(path, "it is truncated")
     version = _HEADER.unpack(header)[1]
     if version != _FORMAT:
         raise CheckpointError(f"State file {path} has format {version}, known is {_FORMAT}: use a matching Penstock.")
@@ -181,7 +182,7 @@ def _check(stream: Any, size: int, path: str) -> None:
     while left:
         data = stream.read(min(left, _CHUNK_BYTES))
         if not data:
-            raise _damaged(path, "it is cut off")
+            raise _damaged(path, "it is truncated")
         total = crc32(data, total)
         left -= len(data)
     _check_trailer(stream.read(_TRAILER.size), total, path)
@@ -189,7 +190,7 @@ def _check(stream: Any, size: int, path: str) -> None:
 
 def _check_trailer(data: bytes, total: int, path: str) -> None:
     if len(data) != _TRAILER.size or not data.startswith(_END):
-        raise _damaged(path, "it is cut off")
+        raise _damaged(path, "it is truncated")
     if _TRAILER.unpack(data)[1] != total:
         raise _damaged(path, "its checksum does not match")
 
@@ -206,5 +207,8 @@ def _decode(stream: Any, size: int) -> Iterator[Change]:
         content_size, packed_size = _FRAME.unpack(stream.read(_FRAME.size))
         content = codec.decompress(stream.read_buffer(packed_size), decompressed_size=content_size)
         batch = pa.ipc.read_record_batch(content, _SCHEMA)
-        yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+        # In slices: other threads of a process that serves reads must not wait for a whole frame.
+        for start in range(0, batch.num_rows, _SLICE_ENTRIES):
+            part = batch.slice(start, _SLICE_ENTRIES)
+            yield from zip(part.column(0).to_pylist(), part.column(1).to_pylist(), strict=True)
         left -= _FRAME.size + packed_size

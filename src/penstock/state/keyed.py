@@ -25,7 +25,7 @@ from penstock.common.own_copies import itself, own_copies, own_copy
 from penstock.errors import StateError
 from penstock.keys.codec import encode_key, read_key
 from penstock.keys.groups import check_parallelism, key_group, key_groups
-from penstock.state.declarations import SchemasByRole, StateDeclaration, serializers_of
+from penstock.state.declarations import SchemasByRole, StateDeclaration, describe_state, serializers_of
 from penstock.state.hashable_keys import PLAIN_TYPES, code_of, codes_of, hashable_of
 from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
@@ -91,6 +91,7 @@ class KeyedStateBackend:
         "_cache_limit",
         "_clock",
         "_counter",
+        "_described",
         "_encoded",
         "_epoch",
         "_epoch_written",
@@ -141,6 +142,7 @@ class KeyedStateBackend:
         self._parts: list[CachedPart] = []
         self._clock = clock
         self._sweeps: dict[str, Sweep] = {}
+        self._described: dict[str, dict[str, Any]] = {}
         self._version = -1
         self._store: OrderedStore | None = None
         self._ids: dict[str, tuple[str, bytes]] = {}
@@ -331,6 +333,10 @@ class KeyedStateBackend:
         """Return which schemas the rows in the store may have, by state; those of states that are only pickled lack."""
         return self._schemas.by_state()
 
+    def described(self) -> dict[str, dict[str, Any]]:
+        """Return what readers from outside have to know: states by queryable name, and how long states live."""
+        return self._described
+
     def keys(self, state_name: str, namespace: bytes = VOID_NAMESPACE) -> Iterator[Any]:
         """Iterate over all keys that have something in a state; the state may be changed meanwhile.
 
@@ -483,6 +489,7 @@ class KeyedStateBackend:
             state = self._states[name] = self._new_state(descriptor, cls, *functions)
             self._schemas.settle(name, is_stored=name in self._ids)
             self.attach(state)
+        describe_state(descriptor, self._described)
         if not isinstance(state, cls):
             raise StateError(f"State {name!r} is {state.kind} state already: give the {cls.kind} state another name.")
         return state
@@ -542,7 +549,7 @@ class KeyedStateBackend:
         new_id = state_id(name)
         for other, (_, held) in self._ids.items():
             if held == new_id:
-                raise StateError(f"State names {name!r} and {other!r} happen to have one id: rename one of them.")
+                raise StateError(f"State names {name!r} and {other!r} have the same id by chance: rename one of them.")
         kind = self._states[name].kind
         row = _META + self._operator + b"s" + name.encode("utf-8", "surrogatepass")
         self.store.put(row, bytes([STATE_KINDS.index(kind)]) + new_id)

@@ -1,9 +1,8 @@
 """State store in an LMDB directory on a local disk.
 
 Nothing is forced to disk. LMDB keeps changed pages in memory until the commit; if they outgrow a bound they are
-committed before it, without a tag, so that a kill in between costs what the directory holds. LMDB keys have at most 511
-bytes, so a longer key is stored as its first 479 bytes and a digest, with the whole key before the value. Keys that
-share those 479 bytes are put in order when they are read, so scans are right for keys of any length.
+committed before it, without a tag, so that a kill in between costs what the directory holds. Rows are
+as `penstock.state.lmdb_rows` says.
 """
 
 from __future__ import annotations
@@ -11,29 +10,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from hashlib import sha256
 from typing import Any
 
 import lmdb
 
 from penstock.errors import StateError
+from penstock.state.lmdb_rows import DIRECT_BYTES, Entry, packed_value, read_range, stored_key, unpacked
 from penstock.state.local_store import DamagedStoreError, LocalStore
 
 DEFAULT_MAP_SIZE = 64 * 2**30
-_DIGEST_BYTES = 32
-_DIRECT_BYTES = 511 - _DIGEST_BYTES
 _PAGE_BYTES = 4096
 _MOST_CHANGED_BYTES = 64 * 2**20
-_FIRST_CHUNK = 16
-_LAST_CHUNK = 512
 _PIECE = 4096
 _TAG = b"tag"
 _BOOT_FILE = "boot_id"
 _BOOT_SOURCE = "/proc/sys/kernel/random/boot_id"
 
 _DAMAGE = (lmdb.InvalidError, lmdb.CorruptedError, lmdb.VersionMismatchError, lmdb.PageNotFoundError)
-
-Entry = tuple[bytes, bytes]
 
 
 class LmdbStore(LocalStore):
@@ -51,7 +44,7 @@ class LmdbStore(LocalStore):
     @classmethod
     def open(cls, path: str, map_size: int = DEFAULT_MAP_SIZE) -> LmdbStore:
         """Open or create the store in a directory; a directory left by an earlier boot of the machine is emptied."""
-        _forget_earlier_boot(path)
+        forget_earlier_boot(path)
         try:
             store = cls._open_files(path, map_size)
         except _DAMAGE as error:
@@ -96,21 +89,21 @@ class LmdbStore(LocalStore):
     def get(self, key: bytes) -> bytes | None:
         """Return the value of `key`, or None when it is absent."""
         try:
-            if len(key) <= _DIRECT_BYTES:
+            if len(key) <= DIRECT_BYTES:
                 value: bytes | None = self._transaction.get(key)
                 return value
-            packed = self._transaction.get(_stored_key(key))
-            return None if packed is None else _unpack(packed)[1]
+            packed = self._transaction.get(stored_key(key))
+            return None if packed is None else unpacked(packed)[1]
         except _DAMAGE as error:
             raise self._condemned(error) from None
 
     def put(self, key: bytes, value: bytes) -> None:
         """Set the value of `key`."""
         try:
-            if len(key) <= _DIRECT_BYTES:
+            if len(key) <= DIRECT_BYTES:
                 self._transaction.put(key, value)
             else:
-                self._transaction.put(_stored_key(key), len(key).to_bytes(4, "big") + key + value)
+                self._transaction.put(stored_key(key), packed_value(key, value))
         except lmdb.MapFullError:
             raise self._full() from None
         except _DAMAGE as error:
@@ -121,7 +114,7 @@ class LmdbStore(LocalStore):
 
     def put_many(self, entries: list[Entry]) -> None:
         """Set the values of many keys."""
-        if any(len(key) > _DIRECT_BYTES for key, _ in entries):
+        if any(len(key) > DIRECT_BYTES for key, _ in entries):
             super().put_many(entries)
             return
         for first in range(0, len(entries), _PIECE):
@@ -139,7 +132,7 @@ class LmdbStore(LocalStore):
     def delete(self, key: bytes) -> bool:
         """Remove `key`, absent or not, and tell whether it was there."""
         try:
-            was_there: bool = self._transaction.delete(key if len(key) <= _DIRECT_BYTES else _stored_key(key))
+            was_there: bool = self._transaction.delete(key if len(key) <= DIRECT_BYTES else stored_key(key))
         except lmdb.MapFullError:
             raise self._full() from None
         except _DAMAGE as error:
@@ -151,17 +144,10 @@ class LmdbStore(LocalStore):
 
     def range(self, start: bytes, stop: bytes | None) -> Iterator[Entry]:
         """Iterate over entries with start <= key < stop, in order."""
-        size = _FIRST_CHUNK
-        while True:
-            try:
-                chunk, is_last = self._read_chunk(start, stop, size)
-            except _DAMAGE as error:
-                raise self._condemned(error) from None
-            yield from chunk
-            if is_last:
-                return
-            start = chunk[-1][0] + b"\x00"
-            size = min(size * 2, _LAST_CHUNK)
+        try:
+            yield from read_range(lambda: self._cursor, start, stop)
+        except _DAMAGE as error:
+            raise self._condemned(error) from None
 
     def clear(self) -> None:
         """Remove all entries."""
@@ -179,36 +165,6 @@ class LmdbStore(LocalStore):
             self._closed = True
             self._transaction.abort()
             self._environment.close()
-
-    def _read_chunk(self, start: bytes, stop: bytes | None, size: int) -> tuple[list[Entry], bool]:
-        cursor = self._cursor
-        chunk: list[Entry] = []
-        found = cursor.set_range(start[:_DIRECT_BYTES]) if start else cursor.first()
-        while found:
-            stored, value = cursor.item()
-            if len(stored) <= _DIRECT_BYTES:
-                found = cursor.next()
-                entries = [(stored, value)]
-            else:
-                entries, found = self._read_siblings(stored[:_DIRECT_BYTES])
-            for entry in entries:
-                if stop is not None and entry[0] >= stop:
-                    return chunk, True
-                if entry[0] >= start:
-                    chunk.append(entry)
-            if len(chunk) >= size:
-                return chunk, False
-        return chunk, True
-
-    def _read_siblings(self, stem: bytes) -> tuple[list[Entry], bool]:
-        """Read the long keys with this beginning, from the cursor on; digests have no order, so sort."""
-        cursor = self._cursor
-        entries = []
-        found = True
-        while found and cursor.key().startswith(stem):
-            entries.append(_unpack(cursor.value()))
-            found = cursor.next()
-        return sorted(entries), found
 
     def _make_room(self) -> None:
         """Let go of changed pages if there may be too many of them; there are no more than the store has."""
@@ -231,16 +187,7 @@ class LmdbStore(LocalStore):
 
     def _full(self) -> StateError:
         limit = self._environment.info()["map_size"]
-        return StateError(f"Local state outgrew its limit of {limit} bytes: raise the map size of the state backend.")
-
-
-def _stored_key(key: bytes) -> bytes:
-    return key[:_DIRECT_BYTES] + sha256(key).digest()
-
-
-def _unpack(packed: bytes) -> Entry:
-    end = 4 + int.from_bytes(packed[:4], "big")
-    return packed[4:end], packed[end:]
+        return StateError(f"Local state exceeded its limit of {limit} bytes: raise the map size of the state backend.")
 
 
 def _check_length(environment: Any, path: str) -> None:
@@ -250,7 +197,8 @@ def _check_length(environment: Any, path: str) -> None:
         raise lmdb.CorruptedError(f"{path} is shorter than its pages")
 
 
-def _forget_earlier_boot(path: str) -> None:
+def forget_earlier_boot(path: str) -> None:
+    """Empty a directory that was written before the machine was started last, and have it made."""
     # Nothing is synced, so after a crash of the machine the tag may be on disk without the pages it speaks of.
     boot = _read_text(_BOOT_SOURCE)
     marker = os.path.join(path, _BOOT_FILE)

@@ -1,6 +1,6 @@
 """State of a subtask that belongs to no key: lists, union lists and broadcast maps; how they are dealt out anew.
 
-Who keeps the bytes, and when the functions that use the state are called, is the runtime's business.
+The runtime stores the bytes and calls the functions that use the state.
 """
 
 from __future__ import annotations
@@ -234,8 +234,8 @@ class ReadOnlyBroadcastView:
 
     def _refuse(self, *_: Any) -> NoReturn:
         raise StateError(
-            f"broadcast state {self._name!r} may only be read on this side: a change here would be seen by one subtask "
-            "and not by the others; change it in process_broadcast_element, which every subtask calls."
+            f"broadcast state {self._name!r} may only be read on this side: a change here would affect only one "
+            "subtask; change it in process_broadcast_element, which every subtask calls."
         )
 
     put = put_all = update = remove = clear = __setitem__ = __delitem__ = _refuse

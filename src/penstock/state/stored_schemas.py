@@ -82,7 +82,9 @@ class StoredSchemas:
             self._store.put(row, schema_text(serializer.schema))
             self._found[name][head] = serializer.schema
         elif layout_of(held) != layout_of(serializer.schema):
-            raise StateError(f"State {name!r} happens to have two types of one number: rename a field, or the state.")
+            raise StateError(
+                f"State {name!r} has two types with the same number by chance: rename a field, or the state."
+            )
 
     def _schema(self, text: bytes) -> Schema:
         schema = self._parsed.get(text)
@@ -95,7 +97,7 @@ def _learn(serializer: StateSerializer, schema: Schema, role: str) -> None:
     if role == MAP_KEY:
         reason = key_incompatibility(schema, serializer.schema)
         if reason is not None:
-            raise StateError(f"State {serializer.state_name!r} cannot be read as the type it has now: {reason}.")
+            raise StateError(f"State {serializer.state_name!r} cannot be read as its current type: {reason}.")
     serializer.learn(schema)
 
 

@@ -146,7 +146,7 @@ class InternalTimers:
         """
         timers = self._domains[domain]
         if timers.firing != _BEFORE_ALL:
-            raise StateError("Due timers are being given out already: finish that before asking again.")
+            raise StateError("Due timers are already being fired: finish that first.")
         earliest = self._first(timers)
         return iter(()) if earliest is None or earliest > up_to else self._give_due(timers, up_to)
 

@@ -16,7 +16,7 @@ def dump_value(value: Any, state_name: str) -> bytes:
     except Exception as error:
         raise StateError(
             f"State {state_name!r} cannot keep an object of type {type(value).__qualname__} ({error}): "
-            "keep only objects in state that can be pickled."
+            "keep only picklable objects in state."
         ) from error
 
 
@@ -27,5 +27,5 @@ def load_value(data: bytes, state_name: str) -> Any:
     except (pickle.UnpicklingError, AttributeError, ImportError, EOFError, TypeError) as error:
         raise StateError(
             f"State {state_name!r} holds an object that can no longer be loaded ({error}): keep its class importable "
-            "under the name it had."
+            "under its old name."
         ) from error

@@ -168,7 +168,7 @@ def _bring_up_to(base: StateVersion, store: LocalStore, filesystem: fs.FileSyste
         held = (store.tag or b"").decode()
         if held == base.id:
             return False
-        missing = _files_after(held, base)
+        missing = files_after(held, base)
         if missing is None:
             store.clear()
             missing = base.files
@@ -182,7 +182,7 @@ def _bring_up_to(base: StateVersion, store: LocalStore, filesystem: fs.FileSyste
         raise
 
 
-def _files_after(held: str, base: StateVersion) -> tuple[StateFile, ...] | None:
+def files_after(held: str, base: StateVersion) -> tuple[StateFile, ...] | None:
     """Return the files that lead from the version held to `base`, or None when it is no ancestor in the chain."""
     for index, file in enumerate(base.files):
         if file.version_id == held:

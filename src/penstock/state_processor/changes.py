@@ -79,7 +79,7 @@ class Changes:
         """Give an operator another uid."""
         self.record(old)
         if new in self._all_uids():
-            raise CheckpointError(f"change_uid: there is an operator with uid {new!r} already")
+            raise CheckpointError(f"change_uid: an operator with uid {new!r} already exists")
         every: tuple[dict[str, Any], ...] = self.sources, self.frames, self.operator_states
         for held in every:
             if old in held:
@@ -117,7 +117,7 @@ class Changes:
     def check(self) -> None:
         """Refuse what cannot be written, before anything is."""
         if not self._all_uids():
-            raise CheckpointError("write: there is no operator to write; add one by with_operator")
+            raise CheckpointError("write: there is no operator to write; add one with with_operator")
         if self.origin is None or isinstance(self.origin, SavepointOrigin):
             return
         for uid, source in self.sources.items():

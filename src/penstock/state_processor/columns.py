@@ -65,8 +65,8 @@ class StateColumns:
         """Refuse to write back what the frame does not show."""
         if not self.survey.is_exact:
             raise StateError(
-                f"{self.what} holds times with a zone, nanoseconds or kinds of rows, which a frame does not show and "
-                "would lose: read it by a KeyedStateReaderFunction, and write the operator anew by with_operator"
+                f"{self.what} holds times with a zone, nanoseconds or kinds of rows, which a frame would lose: read it "
+                "by a KeyedStateReaderFunction, and write the operator anew by with_operator"
             )
 
     def schema(self) -> pa.Schema:

@@ -34,7 +34,7 @@ class NewSavepoint:
         self._filesystem, self._path = resolve(self.uri)
         try:
             if self._filesystem.get_file_info(self._path).type != fs.FileType.NotFound:
-                raise CheckpointError(f"write: {path} is there already; give the path of a folder that is not")
+                raise CheckpointError(f"write: {path} already exists; pass the path of a new folder")
             self._filesystem.create_dir(self._path, recursive=True)
         except OSError as error:
             raise CheckpointError(f"write: {path} cannot be written: {error}") from None

@@ -60,8 +60,8 @@ class OperatorStateColumns:
         """What each subtask holds by a table, as bytes: of each element of a list, or of a map."""
         if not self.is_exact:
             raise StateError(
-                f"{self.what} holds times with a zone, nanoseconds or kinds of rows, which a frame does not show and "
-                "would lose: give its elements as a collection"
+                f"{self.what} holds times with a zone, nanoseconds or kinds of rows, which a frame would lose: give "
+                "its elements as a collection"
             )
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
         places = self._places(columns, parallelism)

@@ -83,7 +83,7 @@ class SavepointReader:
         record = record_of(self.origin.manifest, uid, self.origin.place)
         if state not in record.operator_states:
             raise CheckpointError(
-                f"operator {uid!r} in {self.origin.place} has no state {state!r} that belongs to no key: it has "
+                f"operator {uid!r} in {self.origin.place} has no state {state!r} among its operator states: it has "
                 f"{listed(record.operator_states)}"
             )
         return record.operator_states[state]

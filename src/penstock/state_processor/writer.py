@@ -1,4 +1,4 @@
-"""Writing a savepoint: the entrance for users, and the order in which one is made; frames are the engine's business."""
+"""`SavepointWriter`: changes or creates savepoints."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class SavepointWriter:
         )
         if is_new and (kind is None or self._engine.is_frame(data)):
             raise CheckpointError(
-                f"with_operator_state({uid!r}, {state_name!r}): the state is not there yet: give its elements as a "
+                f"with_operator_state({uid!r}, {state_name!r}): the state does not exist yet: pass its elements as a "
                 "collection, and its kind ('list', 'union' or 'broadcast')"
             )
         wanted = self._operator_state_kind(uid, state_name) if not is_new else KINDS[str(kind)]

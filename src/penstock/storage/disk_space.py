@@ -37,7 +37,7 @@ def full_disk(path: str) -> StorageFullError:
     """What to say about a path that could not be written."""
     return StorageFullError(
         f"no space is left to write {path} ({space_text(path)}). Free some space or choose a larger disk, then start "
-        "the job again: it goes on from its last checkpoint, and files that were not finished are not used"
+        "the job again: it resumes from its last checkpoint and ignores unfinished files"
     )
 
 
@@ -49,7 +49,7 @@ def space_text(path: str) -> str:
     try:
         usage = shutil.disk_usage(place or ".")
     except OSError:
-        return "how much is free is not known"
+        return "the free space is unknown"
     return f"{_size(usage.free)} of {_size(usage.total)} are free"
 
 

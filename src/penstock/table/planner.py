@@ -27,6 +27,7 @@ from penstock.table.changelog.sinks import infer_for_sink
 from penstock.table.explanation import plan_text
 from penstock.table.metadata.keys import Keys, upsert_keys
 from penstock.table.rules.batch import final_plan
+from penstock.table.translation.reuse import Reuse
 from penstock.table.translation.settings import TableSettings
 from penstock.table.translation.sinks import translate_sink
 from penstock.table.translation.translator import Translator
@@ -73,10 +74,10 @@ class PlannedTable:
             )
         return _Known(self.plan, self.context, inferred)
 
-    def translate(self, environment: Any) -> Any:
+    def translate(self, environment: Any, reuse: Reuse | None = None) -> Any:
         """The stream of its rows, `(kind, *fields)`, in the graph of an environment."""
         settings = TableSettings.of(self.context.settings)
-        return Translator(self.inferred, environment, settings).stream(self.inferred.root)
+        return Translator(self.inferred, environment, settings, reuse).stream(self.inferred.root)
 
 
 class _Known(PlannedTable):
@@ -99,12 +100,12 @@ class PlannedInsert:
         """The optimized plan with changelog modes."""
         return infer_for_sink(self.sink, self.context.settings)
 
-    def translate(self, environment: Any) -> Any:
-        """Append the query and its sink to the graph of an environment."""
+    def translate(self, environment: Any, reuse: Reuse | None = None) -> Any:
+        """Append the query and its sink to the graph of an environment; `reuse` has parts of other queries."""
         settings = TableSettings.of(self.context.settings)
         root = self.inferred.root
         assert isinstance(root, Sink)
-        return translate_sink(Translator(self.inferred, environment, settings), root)
+        return translate_sink(Translator(self.inferred, environment, settings, reuse), root)
 
 
 def plan_query(query: exp.Expr, context: PlanningContext) -> PlannedTable:
@@ -151,7 +152,8 @@ def explain(planned: Sequence[PlannedTable | PlannedInsert], environment: Any = 
     parts.append("== Optimized Plan ==")
     parts += [plan_text(each.inferred.root, each.inferred.modes) for each in planned]
     if environment is not None:
+        reuse = Reuse()
         for each in planned:
-            each.translate(environment)
+            each.translate(environment, reuse)
         parts += ["", "== Penstock Graph ==", environment.explain()]
     return "\n".join(parts) + "\n"

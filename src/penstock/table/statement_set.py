@@ -13,6 +13,7 @@ from penstock.table.table import Table
 from penstock.table.table_descriptor import TableDescriptor
 from penstock.table.table_pipeline import TablePipeline
 from penstock.table.table_result import TableResult
+from penstock.table.translation.reuse import Reuse
 
 if TYPE_CHECKING:
     from penstock.table.table_environment import TableEnvironment
@@ -65,6 +66,7 @@ class StatementSet:
 
     def attach_as_datastream(self) -> None:
         """Append the INSERTs to the DataStream program, which its own `execute` runs."""
+        reuse = Reuse()
         for _, planned in self._planned:
-            self._environment.translate(planned)
+            self._environment.translate(planned, reuse)
         self._planned = []

@@ -56,6 +56,7 @@ from penstock.table.table_config import TableConfig
 from penstock.table.table_descriptor import TableDescriptor
 from penstock.table.table_queries import values_query
 from penstock.table.table_result import TableResult, ok, told
+from penstock.table.translation.reuse import Reuse
 from penstock.vocabulary.sql import scalar
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 
@@ -246,10 +247,10 @@ class TableEnvironment(FunctionRegistry):
         made = planner.plan_insert(parts, table.planned, self._context(), overwrites=overwrite)
         return ".".join(self._catalogs.full_name(parts)), made
 
-    def translate(self, planned: Any) -> Any:
+    def translate(self, planned: Any, reuse: Reuse | None = None) -> Any:
         """Append a plan to the graph; a plan that fails leaves nothing there."""
         with self._added_nodes():
-            return planned.translate(self.stream_environment)
+            return planned.translate(self.stream_environment, reuse)
 
     @contextmanager
     def _added_nodes(self, keeps: bool = True) -> Iterator[Callable[[], set[int]]]:
@@ -289,8 +290,9 @@ class TableEnvironment(FunctionRegistry):
         """Start one job for all of them."""
         names, counts = [name for name, _ in planned], [-1] * len(planned)
         with self._added_nodes() as added:
+            reuse = Reuse()
             for _, each in planned:
-                each.translate(self.stream_environment)
+                each.translate(self.stream_environment, reuse)
             is_bounded = self._is_bounded(added())
             name = self._config.get(JOB_NAME, "insert-into_" + ",".join(names))
             client = self.stream_environment.execute_part(added(), name)
@@ -305,8 +307,9 @@ class TableEnvironment(FunctionRegistry):
         """The plans as text, with the graph they would become."""
         text = planner.explain(planned)
         with self._added_nodes(keeps=False) as added:
+            reuse = Reuse()
             for each in planned:
-                made = each.translate(self.stream_environment)
+                made = each.translate(self.stream_environment, reuse)
                 if isinstance(made, DataStream):
                     made.sink_to(DiscardingSink())
             return f"{text}\n== Penstock Graph ==\n{self.stream_environment.explain_part(added())}"

@@ -27,7 +27,7 @@ def play_bare(transcript: Transcript, *, restores: bool = False) -> None:
     """Play on the operator alone, in a harness; with `restores`, a fresh copy takes over after each step."""
     operator = _operator(transcript)
     if operator is None:
-        raise ValueError(f"transcript {transcript.name!r} is not about one operator: play it in process")
+        raise ValueError(f"transcript {transcript.name!r} does not test a single operator: play it in process")
     level = "bare operator, restored after each step" if restores else "bare operator"
     player = _BarePlayer(transcript, *operator)
     left = {}

@@ -1,4 +1,4 @@
-"""Processes and tasks of a job in process that die, at steps that are given or at random."""
+"""Crash injection for in-process jobs: processes and tasks die at given steps or randomly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Harnesses: one operator of one subtask, fed and read by hand.
+"""Test harnesses: run one operator of one subtask by hand.
 
 The operator runs in the very `Subtask` that Spark's tasks use, on an in-memory store behind the same interface.
 """
@@ -40,7 +40,7 @@ _OPERATOR_UID = "operator"
 
 @dataclass(frozen=True)
 class StreamRecord:
-    """A value with its timestamp (None: it has none), as it left the operator."""
+    """An emitted value with its timestamp (None if it has none)."""
 
     value: Any
     timestamp: int | None = None
@@ -106,7 +106,7 @@ class _HeapState:
         return EMPTY
 
     def abort(self) -> None:
-        raise AssertionError("a harness does not abort")
+        raise AssertionError("a harness cannot abort")
 
 
 class _Tap(StreamOperator):
@@ -203,7 +203,7 @@ class SubtaskHarness:
     # ---- what comes in ----
 
     def set_processing_time(self, now_ms: int) -> None:
-        """Let the clock advance; due timers fire."""
+        """Set processing time; due timers fire."""
         self.clock.set(now_ms)
         self._running().on_processing_time(now_ms)
 
@@ -228,7 +228,7 @@ class SubtaskHarness:
 
     def _feed_watermark(self, index: int, watermark: int | Watermark) -> None:
         timestamp = watermark if isinstance(watermark, int) else watermark.timestamp
-        self._feed(index, rows.WATERMARK, rows.encode_watermark(timestamp))
+        self._feed(index, rows.WATERMARK, rows.encode_number(timestamp))
 
     def _feed_status(self, index: int, is_idle: bool) -> None:
         self._feed(index, rows.STATUS, rows.IDLE if is_idle else rows.ACTIVE)
@@ -265,7 +265,7 @@ class SubtaskHarness:
         return [record.value for record in self.side_output(tag)]
 
     def clear_output(self) -> None:
-        """Forget what came out so far."""
+        """Discard the output so far."""
         for index in range(1, 2 + len(self._tags)):
             self._tap(index).kept.clear()
 
@@ -286,7 +286,7 @@ class SubtaskHarness:
     # ---- snapshots ----
 
     def snapshot(self) -> HarnessSnapshot:
-        """End the batch and take everything a fresh copy needs to go on; the harness goes on too."""
+        """End the batch and return a snapshot; the harness can continue."""
         subtask = self._running()
         self._entry = subtask.finish().entry
         self._version += 1
@@ -295,7 +295,7 @@ class SubtaskHarness:
         return taken
 
     def restore(self, snapshot: HarnessSnapshot) -> None:
-        """Go on from a snapshot; call it before the harness is opened."""
+        """Restore a snapshot; call it before the harness is opened."""
         if self._subtask is not None:
             raise StateError("restore() must be called before the harness is opened")
         self._store = MemoryStore(snapshot.rows)
@@ -304,7 +304,7 @@ class SubtaskHarness:
 
 
 class KeyedAccess(SubtaskHarness):
-    """What can be asked of the harness of a keyed operator."""
+    """Timers and state of the harness of a keyed operator."""
 
     def owns(self, key: Any) -> bool:
         """Whether records with this key go to this subtask; with parallelism 1 all do."""
@@ -325,7 +325,7 @@ class KeyedAccess(SubtaskHarness):
         return backend.count_entries()
 
     def state(self, key: Any, name: str) -> Any:
-        """What a state holds for a key: a value, a list, a dict, or the result of a reducing or aggregating state."""
+        """Return the state of a key: a value, a list, a dict, or the result of a reducing or aggregating state."""
         backend = self._running().head.context.backend
         assert backend is not None
         backend.set_key(key)
@@ -366,7 +366,7 @@ class OperatorHarness(SubtaskHarness):
         self._feed_elements(0, elements)
 
     def process_watermark(self, watermark: int | Watermark) -> None:
-        """Let event time advance; due timers fire."""
+        """Advance event time; due timers fire."""
         self._feed_watermark(0, watermark)
 
     def process_idle(self, is_idle: bool = True) -> None:

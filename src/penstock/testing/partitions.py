@@ -1,4 +1,4 @@
-"""Scripted partitions: a source of named partitions, some of which turn up later, each written down as one list.
+"""Scripted partitions: a source of named partitions, each with a script; some may appear later.
 
 The markers are those of `penstock.testing.script`.
 """
@@ -37,7 +37,7 @@ class ScriptedPartitions(PartitionedSource):
         self, scripts: Mapping[str, Script], *, ends: bool = True, appears: Mapping[str, int] | None = None
     ) -> None:
         if ends and appears:
-            raise ValueError("partitions can only turn up later in a source that does not end: give ends=False")
+            raise ValueError("partitions can only be added to an unbounded source: pass ends=False")
         self.scripts = {name: list(script) for name, script in scripts.items()}
         self.appears = dict(appears or {})
         self._ends = ends

@@ -1,4 +1,4 @@
-"""Playing transcripts as jobs: in process step by step and at random, and many in one job on any engine.
+"""Plays transcripts as jobs: in process step by step or randomized, or many in one job on any engine.
 
 A transcript is fed as a job of the environment that is handed in, whatever engine that has.
 """
@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 
 from penstock.checkpoint import CheckpointDirectory
+from penstock.common import Configuration
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.engine.in_process.client import InProcessJobClient
 from penstock.graph import JobSettings, compile_plan
@@ -45,19 +46,24 @@ def play_in_process(transcript: Transcript) -> None:
         client.run_batch()
         left[number] = left_of_branch(client.job.directory, client.job.plan, source_names(transcript, 0))
     if client.run_batch():
-        raise TranscriptMismatch(f"transcript {transcript.name!r}, {level}: the job goes on after the last step")
+        raise TranscriptMismatch(f"transcript {transcript.name!r}, {level}: the job continues after the last step")
     client.cancel()
     compare_steps(transcript, level, heard_by_step(transcript, 0, sink.results))
     compare_all_left(transcript, level, left)
 
 
-def play_with_seed(transcript: Transcript, seed: int) -> None:
-    """Play in process with random parallelism, batches, interleaving and crashes: all in all the same must come out."""
+def play_with_seed(transcript: Transcript, seed: int, mode: str = "micro-batch") -> None:
+    """Play in process with random parallelism, batches, interleaving and crashes; compare the total output.
+
+    `mode` is that of `penstock.execution.mode`: in continuous mode barriers and rows interleave at random.
+    """
     if transcript.stepwise_only:
         raise ValueError(f"transcript {transcript.name!r} can only be played step by step: {transcript.stepwise_only}")
     parallelism = random.Random(seed).choice((1, 1, 2, 3))
-    level = f"in process with seed {seed} and parallelism {parallelism}"
-    seeded = StreamExecutionEnvironment.in_process(seed, crash_rate=_CRASH_RATE)
+    level = f"in process with seed {seed} and parallelism {parallelism}, {mode}"
+    configuration = Configuration()
+    configuration.set_string("penstock.execution.mode", mode)
+    seeded = StreamExecutionEnvironment.in_process(seed, crash_rate=_CRASH_RATE, configuration=configuration)
     environment, sink = _program(transcript, seeded, parallelism)
     with tempfile.TemporaryDirectory(prefix="penstock-") as folder:  # a job removes only what is its own
         environment.get_checkpoint_config().set_checkpoint_storage_dir(folder)

@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         dest=_SEED,
         type=int,
         default=None,
-        help="the number that the fixture penstock_seed gives; a failing test prints the one it had",
+        help="the seed for the fixture penstock_seed; a failing test prints its seed",
     )
 
 
@@ -102,9 +102,9 @@ def _harness(subject: Any, settings: dict[str, Any]) -> Any:
             raise TypeError(f"give {', '.join(settings)} to {type(subject).__name__}(...) itself")
         return subject
     if isinstance(subject, KeyedProcessFunction) and "key" not in settings:
-        raise TypeError(f"{type(subject).__name__} works on a keyed stream: say key=lambda element: ...")
+        raise TypeError(f"{type(subject).__name__} works on a keyed stream: pass key=lambda element: ...")
     if isinstance(subject, KeyedCoProcessFunction) and not {"key1", "key2"} <= set(settings):
-        raise TypeError(f"{type(subject).__name__} works on two keyed streams: say key1=lambda element: ..., key2=...")
+        raise TypeError(f"{type(subject).__name__} works on two keyed streams: pass key1=lambda element: ..., key2=...")
     if "key1" in settings:
         return KeyedCoProcessHarness(subject, **settings)
     if isinstance(subject, CoProcessFunction):

@@ -1,6 +1,6 @@
 """Recording what leaves a pipeline: records with timestamps and watermarks, with the batch they came in.
 
-What was expected is the transcript's business.
+The transcript compares it with the expected output.
 """
 
 from __future__ import annotations

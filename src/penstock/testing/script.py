@@ -1,4 +1,4 @@
-"""Scripted sources: records, watermarks, batch cuts, clock and failures written down as one list.
+"""Scripted sources: records, watermarks, batch ends, clock and failures in one list.
 
 Runs in process and on (local) Spark alike.
 """

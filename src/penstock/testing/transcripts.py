@@ -1,4 +1,4 @@
-"""Transcripts: what goes into a pipeline and what must come out, step by step, as Python data.
+"""Transcripts: the input and expected output of a pipeline, step by step, as Python data.
 
 How a transcript is played is in `bare` and `players`. Python data and not a file format of its own, because pipelines,
 keys and values are Python objects: tuples, None and functions need no spelling of their own.
@@ -32,7 +32,7 @@ NO_WATERMARK = MIN_WATERMARK
 
 
 class TranscriptMismatch(AssertionError):
-    """A pipeline did not do what its transcript says."""
+    """The output of a pipeline differs from its transcript."""
 
 
 @dataclass(frozen=True)
@@ -216,12 +216,12 @@ def _check(transcript: Transcript) -> None:
 def _problems(transcript: Transcript) -> Iterator[str]:
     for number, step in enumerate(transcript.steps, start=1):
         if any(isinstance(item, Input) and not 0 < item.index < transcript.inputs for item in step.items):
-            yield f"step {number} has items of an input that is none of the {transcript.inputs}: say inputs=..."
+            yield f"step {number} has items for an input beyond the {transcript.inputs} declared: pass inputs=..."
         is_last = number == len(transcript.steps)
         for lane in transcript.lanes():
             items = step.of_lane(lane)
             if End() in items[:-1] or (End() in items and lane == MAIN and not is_last):
-                yield f"step {number} goes on after End()"
+                yield f"step {number} continues after End()"
             if any(isinstance(item, (Fail, Pause)) for item in items):
                 yield f"step {number} fails or pauses; a transcript is about results: use a ScriptedSource"
             if lane != MAIN and any(isinstance(item, Clock) for item in items):

@@ -1,4 +1,4 @@
-"""The words of stream processing: functions, state descriptors, windows, triggers, expressions, aggregates.
+"""The concepts of stream processing: functions, state descriptors, windows, triggers, expressions, aggregates.
 
-Front ends (`penstock.datastream` and its siblings) build programs of them, the runtime runs them. They know neither.
+Front ends (`penstock.datastream` and its siblings) build programs from them, and the runtime runs them.
 """

@@ -1,4 +1,4 @@
-"""Whether and when an asynchronous call is tried again: words only, the runtime asks them.
+"""Retry strategies for async calls.
 
 `penstock.vocabulary.functions` has the two abstract classes too, where PyFlink's programs look for them.
 """
@@ -26,7 +26,7 @@ ExceptionPredicate = Callable[[Exception], bool] | None
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """Says which results and errors of an asynchronous call deserve another try."""
+    """Decides which results and errors of an async call to retry."""
 
     @abstractmethod
     def result_predicate(self) -> ResultPredicate[OUT]:
@@ -38,15 +38,15 @@ class AsyncRetryPredicate(ABC, Generic[OUT]):
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """Says whether and when an asynchronous call is tried again."""
+    """Decides whether and when to retry an async call."""
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
-        """Return whether another try is allowed after so many."""
+        """Return whether another attempt is allowed after this many."""
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Return how long to wait before the next try."""
+        """Return the delay before the next attempt, in milliseconds."""
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
@@ -54,7 +54,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy[Any]:
-        """One try, whatever comes of it."""
+        """Never retry."""
         return NoRetryStrategy()
 
     @staticmethod
@@ -64,7 +64,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate[Any],
         exception_predicate: ExceptionPredicate,
     ) -> AsyncRetryStrategy[Any]:
-        """Up to `max_attempts` more tries, always after the same pause."""
+        """Retry up to `max_attempts` times, always after the same delay."""
         return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
 
     @staticmethod
@@ -76,7 +76,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate[Any],
         exception_predicate: ExceptionPredicate,
     ) -> AsyncRetryStrategy[Any]:
-        """Up to `max_attempts` more tries, after pauses that grow up to a limit."""
+        """Retry up to `max_attempts` times, after delays that grow up to a limit."""
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate
         )

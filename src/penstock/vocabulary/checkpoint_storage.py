@@ -23,7 +23,7 @@ class CheckpointStorage(ABC):
 
 
 class JobManagerCheckpointStorage(CheckpointStorage):
-    """Checkpoints where the driver sees fit; with a path, like `FileSystemCheckpointStorage`."""
+    """Checkpoints in a temporary directory; with a path, like `FileSystemCheckpointStorage`."""
 
     DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
 

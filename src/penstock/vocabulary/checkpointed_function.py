@@ -1,4 +1,4 @@
-"""Functions that take part in checkpoints: the words that users derive from or are handed.
+"""Functions that take part in checkpoints, and their contexts.
 
 Add one of the classes to any function: `class Buffer(MapFunction, CheckpointedFunction)`. Every batch is a checkpoint
 here, and the next batch may run in another worker process. So more happens, more often, than on Flink, and results are
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class FunctionInitializationContext(ABC):
-    """What a function is handed to find its state."""
+    """Gives a function access to its state."""
 
     @abstractmethod
     def is_restored(self) -> bool:
@@ -45,7 +45,7 @@ class FunctionInitializationContext(ABC):
 
 
 class FunctionSnapshotContext(ABC):
-    """What a function is told about the checkpoint that is being made."""
+    """Describes the checkpoint that is being taken."""
 
     @abstractmethod
     def get_checkpoint_id(self) -> int:
@@ -61,7 +61,7 @@ class CheckpointedFunction(ABC):
 
     @abstractmethod
     def snapshot_state(self, context: FunctionSnapshotContext) -> None:
-        """Put what is in fields into the states; called at the end of every batch."""
+        """Copy fields into the states; called at the end of every batch."""
 
     @abstractmethod
     def initialize_state(self, context: FunctionInitializationContext) -> None:
@@ -69,7 +69,7 @@ class CheckpointedFunction(ABC):
 
 
 class ListCheckpointed(ABC):
-    """A function whose state is one list, which is cut in pieces when the parallelism changes."""
+    """A function whose state is one list, which is redistributed when the parallelism changes."""
 
     @abstractmethod
     def snapshot_state(self, checkpoint_id: int, timestamp: int) -> list[Any]:
@@ -77,11 +77,11 @@ class ListCheckpointed(ABC):
 
     @abstractmethod
     def restore_state(self, state: list[Any]) -> None:
-        """Take over a state that was returned before; called before `open`, if there is one."""
+        """Restore a state returned earlier; called before `open`, if there is one."""
 
 
 class CheckpointListener(ABC):
-    """A function that wants to know when a checkpoint is final.
+    """A function that is notified when a checkpoint is final.
 
     A worker learns it when its subtask runs again: the call comes at the start of the subtask's next batch, in
     whichever process that is. It may come again if that batch has to be repeated, and does not come for the last batch
@@ -90,7 +90,7 @@ class CheckpointListener(ABC):
 
     @abstractmethod
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Take note that the checkpoint with this id, and so every earlier one, is final."""
+        """Called when the checkpoint with this id, and so every earlier one, is final."""
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:  # noqa: B027 - optional hook
         """Never called: where a batch fails, its copy of the function is dropped. Here for Flink's programs."""

@@ -39,15 +39,15 @@ class _Commutative(ReduceFunction):
 
 
 def commutative(function: F) -> F:
-    """Say of a reduce function, or of an AggregateFunction, that the order of elements does not matter to it.
+    """Mark a reduce function or AggregateFunction whose result does not depend on the order of elements.
 
     Sums, counts and extremes are so; "the last one" or a text put together from pieces are not. Sliding and cumulative
     windows may then combine elements in parts: sliding windows keep one accumulator for each pane instead of one for
     each window, and senders may aggregate before the exchange. The parts are combined by the reduce function itself, or
     by `merge` of the AggregateFunction.
 
-    To be used as a decorator of a function or class, or in place: `reduce(commutative(lambda a, b: a + b))`. A class
-    may also say `is_commutative = True`.
+    Use it as a decorator of a function or class, or inline: `reduce(commutative(lambda a, b: a + b))`. A class may also
+    say `is_commutative = True`.
     """
     kinds = (AggregateFunction, ReduceFunction)
     fits = issubclass(function, kinds) if isinstance(function, type) else callable(function)

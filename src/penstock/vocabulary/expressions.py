@@ -1,4 +1,4 @@
-"""Expressions over the fields of a record, for `filter` and `select`: what is to be computed, as data.
+"""Expressions over the fields of a record, for `filter` and `select`.
 
 `penstock.runtime.expression_columns` evaluates them on columns, `penstock.runtime.expression_objects` on objects; both
 give the same. Null propagates as in SQL: what is computed from None is None, and a filter drops it. Numbers are
@@ -133,7 +133,7 @@ class Expression:
 
     def __bool__(self) -> NoReturn:
         raise GraphError(
-            f"The expression {self!r} is neither true nor false before there are records: combine conditions with &, | "
+            f"The expression {self!r} has no truth value yet: combine conditions with &, | "
             f"and ~ instead of and, or and not, each in parentheses, and write between(low, high) for low <= x <= high."
         )
 
@@ -159,7 +159,7 @@ class Constant(Expression):
 
 
 class Operation(Expression):
-    """An operator and what it is applied to."""
+    """An operator and its operands."""
 
     def __init__(self, operator: Binary | Unary, operands: tuple[Expression, ...]) -> None:
         self.operator = operator
@@ -196,7 +196,7 @@ def lit(value: Any) -> Constant:
     """A constant: a number, a text, bytes, a date or time, True, False or None."""
     if not isinstance(value, _CONSTANTS):
         raise GraphError(
-            f"lit: a constant of an expression is a number, a text, bytes, a date or time, True, False or None, "
+            f"lit: a constant must be a number, a string, bytes, a date or time, True, False or None, "
             f"got {value!r} of type {type(value).__name__}."
         )
     return Constant(value)
@@ -226,7 +226,7 @@ def named_expressions(method: str, given: tuple[Any, ...]) -> tuple[tuple[Expres
         names.append(name)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise GraphError(f"{method}: {', '.join(map(repr, twice))} is named twice; tell them apart with .alias.")
+        raise GraphError(f"{method}: {', '.join(map(repr, twice))} is used twice as a name; rename one with .alias.")
     return tuple(expressions), tuple(names)
 
 

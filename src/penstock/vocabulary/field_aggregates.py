@@ -1,4 +1,4 @@
-"""Aggregates of fields as declarations: what is counted, summed or compared, and under which name; folds nothing.
+"""Declared aggregates of fields: what is counted, summed or compared, and under which name.
 
 `FieldAggregation` makes a function of them; columns are folded by the runtime from the same declarations.
 """
@@ -38,7 +38,7 @@ class FieldAggregate:
     def alias(self, name: str) -> FieldAggregate:
         """The same under another name."""
         if not isinstance(name, str) or not name:
-            raise GraphError(f"alias: expected a name that is not empty, got {name!r}.")
+            raise GraphError(f"alias: expected a non-empty name, got {name!r}.")
         return replace(self, name=name)
 
     def measures(self) -> tuple[Measure, ...]:

@@ -1,4 +1,4 @@
-"""The function classes a user writes and the contexts they are handed."""
+"""Base classes for user functions, and their contexts."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from penstock.vocabulary.async_descriptor import AsyncFunctionDescriptor
 from penstock.vocabulary.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from penstock.vocabulary.time_domain import TimeDomain
 from penstock.vocabulary.timerservice import TimerService
+from penstock.vocabulary.window_evaluation import WindowEvaluation, WindowsOfAll, WindowsOfKey
 
 if TYPE_CHECKING:
     from penstock.metrics import MetricGroup
@@ -110,7 +111,7 @@ class KeyedStateStore(ABC):
 
 
 class RuntimeContext(KeyedStateStore):
-    """What a function can ask about the subtask it runs in; handed to `open`."""
+    """Information about the subtask that a function runs in; passed to `open`."""
 
     @abstractmethod
     def get_task_name(self) -> str:
@@ -146,25 +147,25 @@ class RuntimeContext(KeyedStateStore):
 
 
 class Function(ABC):  # noqa: B024 - abstract by meaning: every subclass adds its own method
-    """The common part of all user functions: a life cycle."""
+    """Base class of all user functions."""
 
     def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027 - optional hook
-        """Prepare; called before the first element, once in each process that runs a subtask."""
+        """Set up; called before the first element, once in each process that runs a subtask."""
 
     def close(self) -> None:  # noqa: B027 - optional hook
-        """Release what `open` took."""
+        """Clean up what `open` created."""
 
 
 class MapFunction(Function, Generic[IN_contra, OUT_co]):
-    """Turns each element into one other."""
+    """Turns each element into one element."""
 
     @abstractmethod
     def map(self, value: IN_contra, /) -> OUT_co:
-        """Return the element that takes the place of `value`."""
+        """Return the element that replaces `value`."""
 
 
 class CoMapFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
-    """Turns each element of two connected streams into one other; None leaves it out, as in PyFlink."""
+    """Turns each element of two connected streams into one element; None drops it, as in PyFlink."""
 
     @abstractmethod
     def map1(self, value: IN1_contra, /) -> OUT_co:
@@ -176,15 +177,15 @@ class CoMapFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
 
 
 class FlatMapFunction(Function, Generic[IN_contra, OUT_co]):
-    """Turns each element into any number of others."""
+    """Turns each element into any number of elements."""
 
     @abstractmethod
     def flat_map(self, value: IN_contra, /) -> Iterable[OUT_co] | None:
-        """Yield or return the elements that take the place of `value`."""
+        """Yield or return the elements that replace `value`."""
 
 
 class CoFlatMapFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
-    """Turns each element of two connected streams into any number of others."""
+    """Turns each element of two connected streams into any number of elements."""
 
     @abstractmethod
     def flat_map1(self, value: IN1_contra, /) -> Iterable[OUT_co] | None:
@@ -218,7 +219,7 @@ class ReduceFunctionWrapper(ReduceFunction[T]):
 
 
 class AggregateFunction(Function, Generic[IN_contra, ACC, OUT_co]):
-    """Gathers elements in an accumulator that may have another type than elements and result."""
+    """Aggregates elements in an accumulator, whose type may differ from elements and result."""
 
     is_commutative = False
     """Whether the order of elements does not matter, and `merge` works: see `penstock.datastream.commutative`."""
@@ -245,15 +246,15 @@ class KeySelector(Function, Generic[IN_contra, K_co]):
 
     @abstractmethod
     def get_key(self, value: IN_contra, /) -> K_co:
-        """Return the key; must give the same key whenever it sees the same element."""
+        """Return the key; it must always be the same for the same element."""
 
 
 class FilterFunction(Function, Generic[T_contra]):
-    """Chooses which elements stay."""
+    """Chooses which elements to keep."""
 
     @abstractmethod
     def filter(self, value: T_contra, /) -> bool:
-        """Return whether the element stays."""
+        """Return whether to keep the element."""
 
 
 class Partitioner(Function, Generic[KEY_contra]):
@@ -280,11 +281,11 @@ class SourceFunction(Function, Generic[T]):
 
         @abstractmethod
         def emit_watermark(self, watermark: int) -> None:
-            """Say that no earlier element is to come."""
+            """Emit a watermark: no earlier elements are expected."""
 
         @abstractmethod
         def mark_as_temporarily_idle(self) -> None:
-            """Say that nothing is to come for a while."""
+            """Mark the source as idle."""
 
     @abstractmethod
     def run(self, ctx: SourceFunction.SourceContext[T], /) -> None:
@@ -296,10 +297,10 @@ class SourceFunction(Function, Generic[T]):
 
 
 class SinkFunction(Function, Generic[T_contra]):
-    """Takes elements out of the job, one at a time. A replay after a failure may show an element again."""
+    """Writes elements to the outside, one at a time. A replay after a failure may repeat an element."""
 
     class Context(ABC):
-        """What a sink can ask about the element at hand."""
+        """Information about the current element."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
@@ -322,7 +323,7 @@ class ProcessFunction(Function, Generic[IN_contra, OUT_co]):
     """Sees every element with its time, and may emit any number of elements to any output."""
 
     class Context(ABC):
-        """What a process function can ask and do while it handles an element."""
+        """Time, timers and side outputs for the current element."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
@@ -413,22 +414,26 @@ class KeyedCoProcessFunction(Function, Generic[KEY_contra, IN1_contra, IN2_contr
 
 
 class AsyncFunction(Function, Generic[IN_contra, OUT_co]):
-    """Turns each element into a list of others by an asynchronous call."""
+    """Turns each element into a list of elements with an async call."""
 
     @abstractmethod
     async def async_invoke(self, value: IN_contra, /) -> list[OUT_co]:
-        """Return the elements that take the place of `value`."""
+        """Return the elements that replace `value`."""
 
     def timeout(self, value: IN_contra, /) -> list[OUT_co]:
-        """Return what to emit when the call took too long; by default the job fails."""
-        raise TimeoutError(f"the asynchronous call took too long for element {value!r}")
+        """Return what to emit when the call times out; by default the job fails."""
+        raise TimeoutError(f"the async call timed out for element {value!r}")
 
 
 # Java's name; as in PyFlink, every function has open() and close() here.
 RichAsyncFunction = AsyncFunction
 
 
-class WindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_contra]):
+class WindowFunction(
+    Function,
+    WindowEvaluation[IN_contra, OUT_co, WindowsOfKey[KEY_contra], W_contra],
+    Generic[IN_contra, OUT_co, KEY_contra, W_contra],
+):
     """Evaluates a window of a keyed stream from all its elements."""
 
     @abstractmethod
@@ -436,7 +441,9 @@ class WindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_contra])
         """Yield or return the results of the window."""
 
 
-class AllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
+class AllWindowFunction(
+    Function, WindowEvaluation[IN_contra, OUT_co, WindowsOfAll, W_contra], Generic[IN_contra, OUT_co, W_contra]
+):
     """Evaluates a window of a stream that is not keyed."""
 
     @abstractmethod
@@ -444,11 +451,15 @@ class AllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
         """Yield or return the results of the window."""
 
 
-class ProcessWindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_contra]):
+class ProcessWindowFunction(
+    Function,
+    WindowEvaluation[IN_contra, OUT_co, WindowsOfKey[KEY_contra], W_contra],
+    Generic[IN_contra, OUT_co, KEY_contra, W_contra],
+):
     """Evaluates a window with access to time and state."""
 
     class Context(ABC, Generic[W_co]):
-        """What a window function can ask about its window."""
+        """Information about the window, and its state."""
 
         @abstractmethod
         def window(self) -> W_co:
@@ -484,11 +495,13 @@ class ProcessWindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_c
         """Free the per-window state; called when the window is removed."""
 
 
-class ProcessAllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
+class ProcessAllWindowFunction(
+    Function, WindowEvaluation[IN_contra, OUT_co, WindowsOfAll, W_contra], Generic[IN_contra, OUT_co, W_contra]
+):
     """Evaluates a window of a stream that is not keyed, with access to state."""
 
     class Context(ABC, Generic[W_co]):
-        """What a window function can ask about its window."""
+        """Information about the window, and its state."""
 
         @abstractmethod
         def window(self) -> W_co:
@@ -517,10 +530,10 @@ class ProcessAllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
 
 
 class BaseBroadcastProcessFunction(Function):
-    """The common part of the functions that join a stream with a broadcast one."""
+    """Base class of functions that combine a stream with a broadcast stream."""
 
     class BaseContext(ABC):
-        """What both sides can ask and do."""
+        """What both sides have in common."""
 
         @abstractmethod
         def timestamp(self) -> int | None:

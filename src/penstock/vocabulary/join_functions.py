@@ -18,7 +18,7 @@ class JoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
 
     @abstractmethod
     def join(self, first: IN1_contra, second: IN2_contra, /) -> OUT_co:
-        """Return the element that stands for the pair."""
+        """Return the element for the pair."""
 
 
 class FlatJoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
@@ -26,7 +26,7 @@ class FlatJoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
 
     @abstractmethod
     def join(self, first: IN1_contra, second: IN2_contra, /) -> Iterable[OUT_co] | None:
-        """Yield or return the elements for the pair; a third argument would be a collector."""
+        """Yield or return the elements for the pair; an optional third parameter is a collector."""
 
 
 class CoGroupFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
@@ -34,14 +34,14 @@ class CoGroupFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
 
     @abstractmethod
     def co_group(self, first: list[IN1_contra], second: list[IN2_contra], /) -> Iterable[OUT_co] | None:
-        """Yield or return the results; one of the lists may be empty. A third argument would be a collector."""
+        """Yield or return the results; one of the lists may be empty. An optional third parameter is a collector."""
 
 
 class ProcessJoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
     """Evaluates each pair of an interval join; in an outer join the missing side is None."""
 
     class Context(ABC):
-        """What the function can ask about the pair."""
+        """The times of the pair, and side outputs."""
 
         @abstractmethod
         def get_left_timestamp(self) -> int | None:
@@ -63,4 +63,4 @@ class ProcessJoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
     def process_element(
         self, left: IN1_contra, right: IN2_contra, ctx: ProcessJoinFunction.Context, /
     ) -> Results[OUT_co]:
-        """Yield or return the results for a pair; a fourth argument would be a collector."""
+        """Yield or return the results for a pair; an optional fourth parameter is a collector."""

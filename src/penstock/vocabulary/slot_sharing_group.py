@@ -59,7 +59,7 @@ class MemorySize:
 
 
 class SlotSharingGroup:
-    """A name for operators that share resources, with the resources they ask for. Kept without effect."""
+    """A name for operators that share resources, with the resources they ask for. It has no effect."""
 
     class Builder:
         """Builds a group step by step."""

@@ -1,4 +1,4 @@
-"""State as user functions see it: handles, descriptors and time to live."""
+"""State handles, descriptors and time to live."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic
 
 from penstock.common.state_aliases import state_aliases
-from penstock.common.state_type import StateType, checked_state_type
+from penstock.common.state_type import StateType, checked_queryable_name, checked_state_type
 from penstock.common.time import Duration, Time, to_millis
 from penstock.common.type_variables import ACC, A, B, IN_contra, K, OUT_co, S_co, T, V
 from penstock.common.typeinfo import Types
@@ -47,7 +47,7 @@ class OperatorStateStore(ABC):
 
     @abstractmethod
     def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
-        """Return the list of that name; its elements are dealt out when the parallelism changes."""
+        """Return the list state with this name; its elements are redistributed when the parallelism changes."""
 
     @abstractmethod
     def get_union_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
@@ -55,11 +55,11 @@ class OperatorStateStore(ABC):
 
 
 class State(ABC):
-    """A named piece of state; keyed state always means that of the current key."""
+    """Base class of state; keyed state is always that of the current key."""
 
     @abstractmethod
     def clear(self) -> None:
-        """Forget the content."""
+        """Clear the state."""
 
 
 class ValueState(State, Generic[T]):
@@ -79,7 +79,7 @@ class AppendingState(State, Generic[IN_contra, OUT_co]):
 
     @abstractmethod
     def get(self) -> OUT_co | None:
-        """Return what the elements added up to, or None if there are none."""
+        """Return the combined elements, or None if there are none."""
 
     @abstractmethod
     def add(self, value: IN_contra) -> None:
@@ -114,7 +114,7 @@ class ListState(MergingState[T, Iterable[T]]):
 
 
 class ReadOnlyBroadcastState(State, Generic[K, V]):
-    """A map that is the same in all subtasks, as the side that is not broadcast sees it."""
+    """A map that is the same in all subtasks; read-only, for the side that is not broadcast."""
 
     @abstractmethod
     def get(self, key: K) -> V | None:
@@ -151,7 +151,7 @@ class ReadOnlyBroadcastState(State, Generic[K, V]):
 
 
 class BroadcastState(ReadOnlyBroadcastState[K, V]):
-    """A map that is the same in all subtasks, as the broadcast side sees it."""
+    """A map that is the same in all subtasks; for the broadcast side, which may change it."""
 
     @abstractmethod
     def put(self, key: K, value: V) -> None:
@@ -228,10 +228,10 @@ class MapState(State, Generic[K, V]):
 
 
 class StateDescriptor(ABC, Generic[S_co]):
-    """Names a piece of state and says what is in it; `StateDescriptor[ValueState[int]]` leads to a `ValueState[int]`.
+    """Names a state and declares its type; `StateDescriptor[ValueState[int]]` gives a `ValueState[int]`.
 
-    The type is one of `Types.*`, a dataclass or named tuple whose fields have type hints, or an `AvroSchema`. Without
-    one values are pickled, and the classes in them must stay as they are.
+    The type is one of `Types.*`, a dataclass or named tuple whose fields have type hints, or an `AvroSchema`. Without a
+    type, values are pickled, and the classes in them must not change.
     """
 
     def __init__(self, name: str, type_info: StateType[Any] | None) -> None:
@@ -240,6 +240,7 @@ class StateDescriptor(ABC, Generic[S_co]):
         self.name = name
         self.type_info = checked_state_type(name, type_info)
         self.ttl_config: StateTtlConfig | None = None
+        self.queryable_name: str | None = None
 
     def get_name(self) -> str:
         """Return the name, unique within the operator."""
@@ -250,6 +251,21 @@ class StateDescriptor(ABC, Generic[S_co]):
         if not isinstance(ttl_config, StateTtlConfig):
             raise TypeError(f"state {self.name!r}: expected a StateTtlConfig, got {type(ttl_config).__name__}")
         self.ttl_config = ttl_config
+
+    def set_queryable(self, queryable_state_name: str) -> None:
+        """Let this state be asked for by a name of its own, from outside of the job; see docs/queryable_state.md.
+
+        The name must be unique in the job. All keyed state can be queried by operator and state without it.
+        """
+        self.queryable_name = checked_queryable_name(queryable_state_name)
+
+    def is_queryable(self) -> bool:
+        """Whether the state has a queryable name."""
+        return self.queryable_name is not None
+
+    def get_queryable_state_name(self) -> str | None:
+        """Return the queryable name, or None if there is none."""
+        return self.queryable_name
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StateDescriptor):
@@ -340,7 +356,7 @@ class StateTtlConfig:
     """When state expires and how expired entries are removed."""
 
     class UpdateType(enum.Enum):
-        """What starts the time to live anew."""
+        """What restarts the time to live."""
 
         Disabled = 0
         OnCreateAndWrite = 1
@@ -449,16 +465,16 @@ class StateTtlConfig:
             ] = {}
 
         def set_update_type(self, update_type: StateTtlConfig.UpdateType) -> StateTtlConfig.Builder:
-            """Choose what starts the time to live anew."""
+            """Choose what restarts the time to live."""
             self._update_type = update_type
             return self
 
         def update_ttl_on_create_and_write(self) -> StateTtlConfig.Builder:
-            """Start it anew at each write (the default)."""
+            """Restart it at each write (the default)."""
             return self.set_update_type(StateTtlConfig.UpdateType.OnCreateAndWrite)
 
         def update_ttl_on_read_and_write(self) -> StateTtlConfig.Builder:
-            """Start it anew at each write and read."""
+            """Restart it at each write and read."""
             return self.set_update_type(StateTtlConfig.UpdateType.OnReadAndWrite)
 
         def set_state_visibility(self, state_visibility: StateTtlConfig.StateVisibility) -> StateTtlConfig.Builder:
@@ -512,7 +528,7 @@ class StateTtlConfig:
             return self
 
         def disable_cleanup_in_background(self) -> StateTtlConfig.Builder:
-            """Remove expired entries only when they are read, and by what was chosen here."""
+            """Remove expired entries only when they are read, and by the strategies chosen here."""
             self._is_cleanup_in_background = False
             return self
 
@@ -553,7 +569,7 @@ class StateTtlConfig:
         return StateTtlConfig.Builder(ttl)
 
     def get_update_type(self) -> StateTtlConfig.UpdateType:
-        """Return what starts the time to live anew."""
+        """Return what restarts the time to live."""
         return self._update_type
 
     def get_state_visibility(self) -> StateTtlConfig.StateVisibility:

@@ -1,4 +1,4 @@
-"""Which store keeps state, as a description."""
+"""State backends, as descriptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-_OWN_SETTINGS = "RocksDB is used with settings of Penstock's own"
+_OWN_SETTINGS = "Penstock uses its own settings for RocksDB"
 
 
 class StateBackend(ABC):  # noqa: B024 - a marker: the engine picks the store by class
@@ -65,7 +65,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._incremental
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
-        """Kept, with a warning if it is not the default."""
+        """No effect, with a warning if it is not the default."""
         if not isinstance(options, PredefinedOptions):
             raise ConfigurationError(f"expected a PredefinedOptions, got {options!r}")
         self._predefined_options = options
@@ -77,7 +77,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._predefined_options
 
     def set_options(self, options_factory_class_name: str) -> None:
-        """Kept with a warning: there are no Java factories."""
+        """No effect, with a warning: there are no Java factories."""
         self._options_factory_class_name = options_factory_class_name
         warn_of_no_effect("set_options", _OWN_SETTINGS)
 
@@ -90,12 +90,12 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._transfer_threads
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
-        """Kept with a warning: each subtask writes one file for each batch."""
+        """No effect, with a warning: each subtask writes one file per batch."""
         count = number_of_transfering_threads
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise ConfigurationError(f"the number of transfer threads must be at least 1, got {count!r}")
         self._transfer_threads = count
-        warn_of_no_effect("set_number_of_transfer_threads", "each subtask writes one file for each batch")
+        warn_of_no_effect("set_number_of_transfer_threads", "each subtask writes one file per batch")
 
 
 class CustomStateBackend(StateBackend):

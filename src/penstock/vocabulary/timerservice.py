@@ -8,7 +8,7 @@ __all__ = ["TimerService"]
 
 
 class TimerService(ABC):
-    """Tells the time and keeps timers, one for each key and timestamp."""
+    """Reads the time and sets timers, one per key and timestamp."""
 
     @abstractmethod
     def current_processing_time(self) -> int:
@@ -20,16 +20,16 @@ class TimerService(ABC):
 
     @abstractmethod
     def register_processing_time_timer(self, timestamp: int) -> None:
-        """Have `on_timer` called for the current key when the clock passes the timestamp."""
+        """Call `on_timer` for the current key when the clock passes the timestamp."""
 
     @abstractmethod
     def register_event_time_timer(self, timestamp: int) -> None:
-        """Have `on_timer` called for the current key when the watermark passes the timestamp."""
+        """Call `on_timer` for the current key when the watermark passes the timestamp."""
 
     @abstractmethod
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Forget the timer of the current key; does nothing if there is none."""
+        """Delete the timer of the current key, if there is one."""
 
     @abstractmethod
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Forget the timer of the current key; does nothing if there is none."""
+        """Delete the timer of the current key, if there is one."""

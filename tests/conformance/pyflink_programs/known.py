@@ -4,9 +4,9 @@ from __future__ import annotations
 
 _NONE = "None is an element like any other"
 _NO_TIME = "An element without a time has the timestamp None"
-_TAKEN = "More is taken than PyFlink takes"
-_NOT_RIGHT = "Where PyFlink 2.3 is not right"
-_AS_PUT = "State is what was put into it"
+_TAKEN = "More values are accepted than in PyFlink"
+_NOT_RIGHT = "Bugs of PyFlink 2.3 are not reproduced"
+_AS_PUT = "State changes only through its methods"
 
 KNOWN: dict[str, str] = {
     "streams/map_to_none": _NONE,
@@ -14,7 +14,7 @@ KNOWN: dict[str, str] = {
     "streams/process_without_time": _NO_TIME,
     "watermarks/without_assigner": _NO_TIME,
     "watermarks/without_time": _NO_TIME,
-    "keyed/sum_text": "`sum` is of numbers",
+    "keyed/sum_text": "`sum` adds numbers only",
     "side_outputs/unread": _NOT_RIGHT,
     "timers/register_in_timer": _NOT_RIGHT,
     "triggers/tumbling_continuous_event_time": _NOT_RIGHT,
@@ -39,6 +39,6 @@ KNOWN: dict[str, str] = {
     "returned/reduce_none": _NONE,
     "returned/failing_close": "A failing `close()` fails the job",
     "returned/asks_max_parallelism": "is the number of key groups",
-    "rows_asked/types_equal": "Row types of other names are not equal",
+    "rows_asked/types_equal": "Row types with different names are not equal",
     "state/map_put_all": "`put_all` takes a dict",
 }

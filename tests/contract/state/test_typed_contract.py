@@ -171,7 +171,7 @@ def test_a_type_that_cannot_read_the_rows_is_refused_when_the_store_is_opened(
     write_old(backend_on(store))
     get = "get_map_state" if isinstance(descriptor, MapStateDescriptor) else "get_value_state"
     late = backend_on(store, 1)
-    with pytest.raises(StateError, match=rf"State '\w+' cannot be read as the type it has now: {reason}"):
+    with pytest.raises(StateError, match=rf"State '\w+' cannot be read as its current type: {reason}"):
         getattr(late, get)(descriptor)
     early = KeyedStateBackend(128)
     getattr(early, get)(descriptor)
@@ -221,5 +221,7 @@ def test_state_that_was_pickled_may_be_given_a_type() -> None:
     typed.set_key("a")
     assert state.value() == 5
     typed.set_key("b")
-    with pytest.raises(StateError, match="State 'value' was pickled, and holds something that is not of the type"):
+    with pytest.raises(
+        StateError, match="State 'value' was pickled, and contains a value that does not have its current type"
+    ):
         state.value()

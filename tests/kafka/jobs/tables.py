@@ -1,7 +1,7 @@
 """SQL into upsert sinks as a program: `python -m tests.kafka.jobs.tables '{"folder": ..., ...}'`.
 
-Two queries whose groups come, change and go again, into topics of Kafka and tables of SQLite. Ways to die are in
-`tests.spark.jobs.deaths`.
+Queries whose rows come, change and go again (groups, a join, a Top-N) and an interval join, into topics of Kafka and
+tables of SQLite. Ways to die are in `tests.spark.jobs.deaths`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from tests.spark.jobs import counters, deaths
 MODULE = "tests.kafka.jobs.tables"
 DATABASE = "tables.db"
 KEYS, ERA = 41, 7
+PLACES, FACTOR, DRAWS = 3, 7_919, 1_009
+NEAR = 100
+"""Seconds; a number is a second of event time."""
 FAST = 1_000_000.0
 COUNTS = f"SELECT MOD(n * n, {KEYS}) AS k, COUNT(*) AS c FROM numbers GROUP BY MOD(n * n, {KEYS})"
 ERAS = f"SELECT MOD(n * n, {KEYS}) AS k, MAX(n / {ERA}) AS era FROM numbers GROUP BY MOD(n * n, {KEYS})"
@@ -30,6 +33,18 @@ QUERIES = {
     "sizes": f"SELECT c, COUNT(*), SUM(k) FROM ({COUNTS}) GROUP BY c",
     # A join of two tables that update, under an aggregate.
     "eras": f"SELECT e.era, COUNT(*), SUM(s.c) FROM ({COUNTS}) AS s JOIN ({ERAS}) AS e ON s.k = e.k GROUP BY e.era",
+    # The three largest of each key; a row that comes moves those behind it.
+    "places": (
+        "SELECT k * 10 + place, n, v FROM (SELECT k, n, v, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC, n) "
+        f"AS place FROM (SELECT MOD(n * n, {KEYS}) AS k, n, MOD(n * {FACTOR}, {DRAWS}) AS v FROM numbers)) "
+        f"WHERE place <= {PLACES} ON CONFLICT DO DEDUPLICATE"
+    ),
+    # Pairs of rows that are at most so far apart in time.
+    "near": (
+        f"SELECT MOD(a.n, {KEYS}), COUNT(*), SUM(b.n) FROM numbers AS a JOIN numbers AS b "
+        f"ON MOD(a.n, {KEYS}) = MOD(b.n * 3, {KEYS}) AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '{NEAR}' SECOND "
+        f"GROUP BY MOD(a.n, {KEYS})"
+    ),
 }
 Table = dict[int, tuple[int, int]]
 
@@ -59,7 +74,29 @@ def expected(count: int) -> dict[str, Table]:
     return {
         "sizes": {size: (len(keys), sum(keys)) for size, keys in by_size.items()},
         "eras": {era: (len(found), sum(found)) for era, found in by_era.items()},
+        "places": _places(count),
+        "near": _near(count),
     }
+
+
+def _places(count: int) -> Table:
+    by_key = defaultdict(list)
+    for n in range(count):
+        by_key[n * n % KEYS].append((-(n * FACTOR % DRAWS), n))
+    return {
+        key * 10 + place: (n, -value)
+        for key, found in by_key.items()
+        for place, (value, n) in enumerate(sorted(found)[:PLACES], 1)
+    }
+
+
+def _near(count: int) -> Table:
+    pairs = defaultdict(list)
+    for a in range(count):
+        for b in range(a, min(a + NEAR + 1, count)):
+            if a % KEYS == b * 3 % KEYS:
+                pairs[a % KEYS].append(b)
+    return {key: (len(found), sum(found)) for key, found in pairs.items()}
 
 
 def in_topics(order: Order, *, waits: bool = True) -> dict[str, Table]:
@@ -99,7 +136,9 @@ def build(order: Order) -> StatementSet:
     environment.set_restart_strategy(RestartStrategies.fixed_delay_restart(3, 100))
     tables = StreamTableEnvironment.create(environment)
     tables.execute_sql(f"""
-        CREATE TABLE numbers (n BIGINT) WITH (
+        CREATE TABLE numbers (
+            n BIGINT, ts AS TO_TIMESTAMP_LTZ(n * 1000, 3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
+        ) WITH (
             'connector' = 'datagen', 'rows-per-second' = '{int(order.records_per_second or FAST)}',
             'fields.n.kind' = 'sequence', 'fields.n.start' = '0', 'fields.n.end' = '{order.count - 1}'
         )

@@ -12,9 +12,10 @@ import pytest
 from benchmarks.nexmark.model import FIRST_ID, RATE
 from benchmarks.nexmark.penstock_queries import tables_of
 from benchmarks.nexmark.queries import CLOCKED, QUERIES
-from benchmarks.nexmark.results_of import as_text, materialized
+from benchmarks.nexmark.results_of import as_text, latest, materialized
 from benchmarks.nexmark.sinks import sink_sql
-from benchmarks.nexmark.summary import geometric_mean, ratios
+from benchmarks.nexmark.summary import figures, geometric_mean
+from benchmarks.pages.nexmark import MEANINGS, REASONS, nexmark_section
 from benchmarks.processes import Ended
 from benchmarks.side_by_side import processor_us
 from penstock.common import Row
@@ -138,7 +139,7 @@ def test_the_mean_is_over_queries_that_both_have_run() -> None:
             ("q2", "flink_sql", None),
         ]
     ]
-    found = ratios({"runs": runs})
+    found = figures({"runs": runs})
     assert found == {"q0": (200.0, 100.0), "q1": (50.0, 100.0)}
     assert geometric_mean(own / theirs for own, theirs in found.values()) == pytest.approx(1.0)
 
@@ -148,3 +149,34 @@ def test_processor_time_is_that_of_the_additional_records() -> None:
     assert [ended.processor_s_until(moment) for moment in (5.0, 15.0, 30.0, 99.0)] == [1.0, 3.0, 25.0, 25.0]
     reported = [{"records": 10, "ended": 10.0}, {"records": 10, "ended": 20.0}, {"records": 30, "ended": 30.0}]
     assert processor_us(ended, reported) == pytest.approx((20 - 4) / 20 * 1e6)
+
+
+def test_the_page_says_why_a_query_is_slower() -> None:
+    assert set(MEANINGS) == set(REASONS) == set(QUERIES)
+    runs = [
+        {"workload": query, "system": system, "records_per_second": rate}
+        for query, own, theirs in [("q0", 200.0, 100.0), ("q18", 50.0, 100.0)]
+        for system, rate in (("penstock", own), ("flink_sql", theirs))
+    ]
+    machine = {"cores": 2, "cpu": "x", "memory_gb": 1, "system": "y"}
+    content = {
+        "runs": runs,
+        "parallelism": 2,
+        "machine": machine,
+        "versions": {},
+        "rounds": 1,
+        "date": "d",
+        "commit": "c",
+    }
+    section = nexmark_section(content)
+    assert "**1.00 x** Flink SQL; faster at 1 of them" in section.text()
+    assert f"- q18: {REASONS['q18']}." in section.text() and REASONS["q0"] not in section.text()
+    assert "0.50 x" in section.pictures["nexmark"]
+    assert "Not measured yet" in nexmark_section(None).text()
+
+
+def test_the_last_row_of_a_key_counts_where_rows_are_upserts() -> None:
+    assert latest([("+I", [1, "a"]), ("+I", [1, "b"]), ("-D", [1, "a"]), ("+U", [2, "c"])], 1) == [
+        ["1", "b"],
+        ["2", "c"],
+    ]

@@ -217,7 +217,7 @@ def changed(pattern: str, **settings: Any) -> KeyedHarness:
 
 
 def test_a_changed_pattern_is_refused_with_the_difference() -> None:
-    with pytest.raises(OperatorFailure, match=r"element 2 followed by 'b', and now has element 2 next 'b'.*uid"):
+    with pytest.raises(OperatorFailure, match=r"element 2 followed by 'b', but now has element 2 next 'b'.*uid"):
         changed("a next b").open()
 
 
@@ -230,7 +230,7 @@ def test_partial_matches_of_a_changed_pattern_are_dropped_and_counted_if_the_use
 
 
 def test_another_kind_of_time_is_refused_even_then() -> None:
-    with pytest.raises(OperatorFailure, match="time event time, and now has time processing time"):
+    with pytest.raises(OperatorFailure, match="time event time, but now has time processing time"):
         changed("a followedBy b", allows_change=True, is_processing_time=True).open()
 
 

@@ -22,27 +22,27 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: begin("a").where(3), "'a': where: expected a function"),
     (lambda: begin("a").where(lambda x, y, z: True), "takes 3"),
     (lambda: begin("a").subtype("text"), "expected a class"),
-    (lambda: begin("a").until(lambda x: True), "'a' is no loop"),
-    (lambda: begin("a").one_or_more().until(lambda x: True).until(lambda x: True), "has an until condition already"),
-    (lambda: begin("a").one_or_more().times(2), "has a quantifier already"),
+    (lambda: begin("a").until(lambda x: True), "'a' is not a loop"),
+    (lambda: begin("a").one_or_more().until(lambda x: True).until(lambda x: True), "already has an until condition"),
+    (lambda: begin("a").one_or_more().times(2), "already has a quantifier"),
     (lambda: begin("a").times(0), "1 or more, got 0"),
     (lambda: begin("a").times(0, 0), "1 or more, got 0"),
     (lambda: begin("a").times(3, 2), "must not be below the first"),
     (lambda: begin("a").times_or_more(0), "1 or more"),
     (lambda: begin("a").times(True), "1 or more, got True"),
-    (lambda: begin("a").optional().optional(), "optional already"),
+    (lambda: begin("a").optional().optional(), "already optional"),
     (lambda: begin("a").greedy(), "is taken once"),
     (lambda: begin("a").consecutive(), "is taken once"),
     (lambda: begin("a").one_or_more().consecutive().allow_combinations(), "not both"),
     (lambda: begin("a").one_or_more().consecutive().consecutive(), "called for 'a' before"),
     (lambda: begin("a").one_or_more().allow_combinations().greedy(), "cannot be greedy"),
-    (lambda: begin("a").one_or_more().greedy().next("b").optional(), "behind a greedy one"),
-    (lambda: begin("a").not_next("b").one_or_more(), "must not come"),
-    (lambda: begin("a").not_next("b").optional(), "must not come"),
+    (lambda: begin("a").one_or_more().greedy().next("b").optional(), "after a greedy one"),
+    (lambda: begin("a").not_next("b").one_or_more(), "is negated"),
+    (lambda: begin("a").not_next("b").optional(), "is negated"),
     (lambda: begin("a").optional().not_followed_by("b"), "'a', which may be left out"),
     (lambda: begin("a").not_next(begin("b")), "a group cannot be negated"),
-    (lambda: begin(begin("a")).where(lambda x: True), "a group cannot have this"),
-    (lambda: begin(begin("a")).one_or_more().greedy(), "a group cannot have this"),
+    (lambda: begin(begin("a")).where(lambda x: True), "not possible for a group"),
+    (lambda: begin(begin("a")).one_or_more().greedy(), "not possible for a group"),
     (lambda: begin("a").within(0), "above 0 ms"),
     (lambda: begin("a").within("soon"), "expected milliseconds"),
     (lambda: begin("a").within(5, "FIRST_AND_LAST"), "expected a WithinType"),
@@ -50,7 +50,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
 REFUSED_AS_A_WHOLE: list[tuple[Callable[[], Pattern], str]] = [
     (lambda: begin("a").next("a"), "two elements with the name 'a'"),
     (lambda: begin("a").next(begin("b").next("a")), "two elements with the name 'a'"),
-    (lambda: begin("a").not_followed_by("b"), "needs an end"),
+    (lambda: begin("a").not_followed_by("b"), "needs a time limit"),
     (lambda: begin("a", AfterMatchSkipStrategy.skip_to_first("z")), "no element 'z' outside groups; it has a"),
     (
         lambda: begin("a").next("b").within(9, WithinType.PREVIOUS_AND_CURRENT).next("c").within(5),
@@ -80,7 +80,7 @@ def test_what_is_no_stream_pattern_or_comparator_is_refused() -> None:
 
 
 def test_skipping_to_no_element_cannot_miss() -> None:
-    with pytest.raises(ValueError, match="it skips to no element"):
+    with pytest.raises(ValueError, match="which skips to no element"):
         AfterMatchSkipStrategy.skip_to_next().throw_exception_on_miss()
 
 

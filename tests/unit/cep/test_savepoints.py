@@ -110,9 +110,9 @@ def spanning(lines: list[str], last_read: int) -> list[str]:
 CHANGES: list[tuple[dict[str, Any], str]] = [
     (
         {"window": 500},
-        r"element 3 followed by 'end' within 400 ms, and now has element 3 followed by 'end' within 500 ms",
+        r"element 3 followed by 'end' within 400 ms, but now has element 3 followed by 'end' within 500 ms",
     ),
-    ({"skip": "skip_to_next"}, r"skip no_skip\(\), and now has skip skip_to_next\(\)"),
+    ({"skip": "skip_to_next"}, r"skip no_skip\(\), but now has skip skip_to_next\(\)"),
 ]
 
 

@@ -118,7 +118,7 @@ def test_a_damaged_seal_of_a_batch_that_is_run_again_is_set_aside(
         assert unfinished.start() == (NEWEST - 1, NEWEST - 1)
     if damage is not deleted:  # a seal that is not there is none
         assert f"version {NEWEST} is damaged ({file}" in caplog.text
-        assert f"run again from version {NEWEST - 1}" in caplog.text
+        assert f"runs again from version {NEWEST - 1}" in caplog.text
 
 
 @every_damage
@@ -186,7 +186,7 @@ def test_an_engine_whose_versions_have_gaps_goes_on_from_the_one_before(unfinish
 def test_two_damaged_versions_are_too_many(unfinished: Job, damage: Damage) -> None:
     truncated(unfinished.seal_file(NEWEST))
     damage(unfinished.state_file(NEWEST - 1))
-    with pytest.raises(CheckpointError, match=rf"version {NEWEST} is damaged.*a version that is whole \(1\)"):
+    with pytest.raises(CheckpointError, match=rf"version {NEWEST} is damaged.*an intact version \(1\)"):
         unfinished.start()
 
 
@@ -197,7 +197,7 @@ def test_two_damaged_versions_are_too_many(unfinished: Job, damage: Damage) -> N
 def test_a_batch_whose_output_may_be_published_is_not_run_again(tmp_path: Path, damage: Damage) -> None:
     job = Job(tmp_path, done=NEWEST - 1, output=True)
     damage(job.state_file(NEWEST))
-    with pytest.raises(CheckpointError, match=r"output may be published already.*a version that is whole \(1, 2\)"):
+    with pytest.raises(CheckpointError, match=r"output may already be published.*an intact version \(1, 2\)"):
         job.start()
 
 
@@ -238,7 +238,7 @@ def test_a_damaged_seal_of_a_batch_that_is_done_stops_the_start(finished: Job, d
     with pytest.raises(CheckpointError) as refused:
         finished.start()
     assert f"version {NEWEST} is damaged: {file}" in str(refused.value)
-    assert "a version that is whole (1, 2)" in str(refused.value)
+    assert "an intact version (1, 2)" in str(refused.value)
     assert "restore the files from a copy" in str(refused.value)
 
 
@@ -261,7 +261,7 @@ def test_a_damaged_state_file_of_a_batch_that_is_done_stops_the_start(
         finished.start()
     assert f"state file {file}" in str(refused.value)
     # All versions need the snapshot that version 0 wrote.
-    assert ("a version that is whole (1, 2)" in str(refused.value)) == (version == NEWEST)
+    assert ("an intact version (1, 2)" in str(refused.value)) == (version == NEWEST)
     assert file.exists() or damage is deleted, "a refused start deletes nothing"
 
 
@@ -289,7 +289,7 @@ def test_damage_of_an_older_version_is_no_reason_not_to_start(finished: Job, cap
     flipped(finished.seal_file(NEWEST - 1))
     with caplog.at_level(logging.WARNING, "penstock"):
         assert finished.start() == (NEWEST, NEWEST)
-    assert f"version {NEWEST - 1} cannot be gone back to" in caplog.text
+    assert f"version {NEWEST - 1} cannot be restored" in caplog.text
 
 
 def test_a_damaged_older_seal_goes_in_its_turn(finished: Job) -> None:

@@ -41,7 +41,7 @@ def test_a_flipped_bit_in_the_newest_state(tmp_path: Path, batches: int, has_out
     flip_a_bit_of_the_newest_state(killed)
     if has_output:
         # Run again, it would miss what the publication has taken, or publish it a second time.
-        with pytest.raises(CheckpointError, match="its output may be published already"):
+        with pytest.raises(CheckpointError, match="its output may already be published"):
             start.client()
         return
     start.client().wait()

@@ -43,7 +43,7 @@ def test_a_new_directory_is_adopted_once_and_keeps_its_job_id(tmp_path: Path) ->
 
 def test_a_directory_with_other_things_in_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(CheckpointError, match=r"not empty and holds no Penstock job.*'thesis.txt'"):
+    with pytest.raises(CheckpointError, match=r"not empty and contains no Penstock job.*'thesis.txt'"):
         CheckpointDirectory(str(tmp_path)).adopt("job", plan())
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.txt"]
 
@@ -74,7 +74,7 @@ def test_the_checkpoint_of_another_job_is_refused_with_the_difference(
 
 def test_an_operator_that_is_gone_is_named(tmp_path: Path) -> None:
     CheckpointDirectory(str(tmp_path)).adopt("job", plan())
-    with pytest.raises(CheckpointError, match=r"it has operator 'n'.*which this job lacks"):
+    with pytest.raises(CheckpointError, match=r"it has the operator 'n'.*which this job lacks"):
         CheckpointDirectory(str(tmp_path)).adopt("job", {"vertices": []})
 
 

@@ -49,7 +49,7 @@ def small_seal() -> Seal:
 def test_a_seal_cut_at_any_byte_is_refused() -> None:
     data = encode_seal(small_seal())
     for length in range(len(data)):
-        with pytest.raises(CheckpointError, match=r"penstock/seals/7 is damaged or cut short"):
+        with pytest.raises(CheckpointError, match=r"penstock/seals/7 is damaged or truncated"):
             decode_seal(data[:length], "penstock/seals/7")
 
 

@@ -75,7 +75,7 @@ def test_a_job_without_a_directory_needs_one(command: str, option: str) -> None:
     with announced("totals", FIRST) as job:
         told = call(command, "totals")
         assert told.exit_code == 1
-        assert told.output.startswith(f"penstock: job 'totals' has no directory for savepoints: give {option}, or ")
+        assert told.output.startswith(f"penstock: job 'totals' has no savepoint directory: pass {option}, or ")
         assert job.asked == []
     with announced("totals", FIRST, savepoints="/configured") as job:
         assert call(command, "totals").exit_code == 0
@@ -96,7 +96,7 @@ def test_who_is_meant_must_be_clear() -> None:
         assert told.output.startswith("penstock: 'same' may be ab0000000000 ('same', process ")
         assert told.output.count("\n") == 1
         assert first.asked == second.asked == []
-    assert call("stop", "same").output == "penstock: no running job has the id, name or process number 'same': " + (
+    assert call("stop", "same").output == "penstock: no running job has the id, name or process id 'same': " + (
         "no job is running\n"
     )
 

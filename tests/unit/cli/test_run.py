@@ -114,7 +114,7 @@ def test_a_job_that_fails_shows_the_users_traceback_and_no_other(tmp_path: Path)
         ("import sys; sys.exit(3)", 3, ""),
         ("import sys; sys.exit()", 0, ""),
         ("raise KeyboardInterrupt", 130, ""),
-        ("x = (", 1, "penstock: script {path} is no Python program:\n  File "),
+        ("x = (", 1, "penstock: script {path} is not a Python program:\n  File "),
         ("\n1 / 0", 1, 'Traceback (most recent call last):\n  File "{path}", line 2, in <module>\n'),
         (
             "from penstock.datastream import StreamExecutionEnvironment as E\nE.get_execution_environment().execute()",
@@ -168,7 +168,7 @@ def test_a_job_that_the_program_leaves_running_is_waited_for(tmp_path: Path, end
         (("-Dparallelism.default=many", __file__), "configuration key 'parallelism.default' is 'many', but it must be"),
         (("-Dpenstock.batch.max-record=1", __file__), "did you mean 'penstock.batch.max-records'?"),
         (("-p", "0", __file__), "'--parallelism'"),
-        (("--log", "x", __file__), "is for --detached only"),
+        (("--log", "x", __file__), "only works with --detached"),
     ],
 )
 def test_a_wrong_call_is_refused_before_anything_runs(words: tuple[str, ...], message: str) -> None:
@@ -219,17 +219,14 @@ def test_a_detached_program_goes_on_and_leaves_nothing_when_killed(
 
     told = call("--detached", "--log", str(tmp_path / "log"), path, "fail")
     assert (told.exit_code, told.stdout) == (4, "")
-    assert told.stderr.startswith("args ['fail']\nthe program ended (4) without a job to watch; its output: ")
+    assert told.stderr.startswith("args ['fail']\nthe program ended (4) without starting a job; its output: ")
 
 
 def test_a_key_that_nobody_knows_is_told_of(tmp_path: Path) -> None:
     path = script(tmp_path, PROGRAM)
     told = call("-D", "my.own=1", "-D", "spark.ui.enabled=false", "-D", "pipeline.name=x", path)
     assert told.exit_code == 0, told.output
-    assert (
-        told.stderr
-        == "penstock: -D my.own: neither Penstock nor Spark knows this key; only the program itself can read it\n"
-    )
+    assert told.stderr == "penstock: -D my.own: unknown to Penstock and Spark; only the program itself can read it\n"
 
 
 @pytest.mark.parametrize("key", ["paralelism.default", "parallelism.defaul", "piepline.name", "spak.master"])
@@ -243,5 +240,6 @@ def test_a_setting_behind_the_program_is_told_of(tmp_path: Path, words: tuple[st
     told = call(script(tmp_path, PROGRAM), *words, "-D", "--else")
     assert told.exit_code == 0
     assert told.stderr == (
-        "penstock: -D penstock.engine=in-process stands behind the program, so it is an argument of it; put it before\n"
+        "penstock: -D penstock.engine=in-process comes after the program, so it is passed to the program; put it "
+        "before the program\n"
     )

@@ -220,7 +220,7 @@ def test_what_cannot_be_is_refused(statement: str, text: str) -> None:
     ("key", "text"),
     [
         ("parallelism.defualt", "Warning: configuration key 'parallelism.defualt' has no effect"),
-        ("my.own.key", "Neither Penstock nor Spark knows the key my.own.key."),
+        ("my.own.key", "Penstock and Spark do not know the key my.own.key."),
     ],
 )
 def test_a_setting_that_nobody_knows_is_told(key: str, text: str) -> None:
@@ -234,9 +234,7 @@ def test_settings_of_the_line_are_looked_at() -> None:
         "-D", "table.exec.state.ttl=1 d", "-D", "sql-client.verbose=true", "-D", "foo.bar=1", "-e", "SHOW VIEWS"
     )
     assert (told.exit_code, told.stdout) == (0, "Empty set\n")
-    assert told.stderr.splitlines() == [
-        "penstock: -D foo.bar: neither Penstock nor Spark knows this key; nothing reads it"
-    ]
+    assert told.stderr.splitlines() == ["penstock: -D foo.bar: unknown to Penstock and Spark; nothing reads it"]
 
 
 def process(*words: str) -> subprocess.Popen[str]:

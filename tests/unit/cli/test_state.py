@@ -199,7 +199,7 @@ def test_one_operator_one_state(places: dict[str, str]) -> None:
     ("words", "message"),
     [
         (("--operator", "gone"), "has no operator with uid 'gone'; there are "),
-        (("--state", "gone"), "has no state 'gone'; leave out --state to see which there are"),
+        (("--state", "gone"), "has no state 'gone'; leave out --state to see all states"),
     ],
 )
 def test_what_is_not_there_is_told(places: dict[str, str], words: tuple[str, ...], message: str) -> None:
@@ -220,7 +220,7 @@ def damage(path: Path) -> None:
         ("savepoint", "part-0.parquet", "is damaged (its checksum does not match): use another savepoint"),
         ("savepoint", "savepoint.json", "is damaged: it does not describe a savepoint"),
         ("checkpoint", "*.snapshot", "damaged"),
-        ("checkpoint", "*.seal", "is damaged or cut short: its checksum does not match"),
+        ("checkpoint", "*.seal", "is damaged or truncated: its checksum does not match"),
     ],
 )
 def test_damage_is_told_in_one_line(
@@ -238,7 +238,9 @@ def test_damage_is_told_in_one_line(
     assert message in told.stderr and told.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(("name", "message"), [("nothing", "there is no savepoint or"), ("empty", "no complete save")])
+@pytest.mark.parametrize(
+    ("name", "message"), [("nothing", "there is no savepoint or"), ("empty", "not a complete save")]
+)
 def test_no_state_at_all(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "empty").mkdir()
     told = call(str(tmp_path / name))
@@ -262,7 +264,7 @@ def test_keys_of_classes_that_are_not_here(tmp_path: Path, monkeypatch: pytest.M
     assert shown in call(path).stdout
     told = call(str(tmp_path / "checkpoint"))
     assert told.exit_code == 1
-    assert "put its modules on PYTHONPATH; for classes of the script itself, write a savepoint" in told.stderr
+    assert "put its modules on PYTHONPATH; for classes of the script itself, take a savepoint" in told.stderr
 
 
 def test_a_job_that_goes_on_meanwhile_is_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,5 +294,5 @@ def test_a_job_that_is_too_fast_is_told_of(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(inspection.CheckpointError, match="a file is gone"):  # nobody has overtaken it
         inspect(str(tmp_path / "checkpoint"))
     monkeypatch.setattr(inspection, "_was_overtaken", lambda origin: True)
-    with pytest.raises(inspection.CheckpointError, match="faster than its state can be read: write a savepoint"):
+    with pytest.raises(inspection.CheckpointError, match="faster than its state can be read: take a savepoint"):
         inspect(str(tmp_path / "checkpoint"))

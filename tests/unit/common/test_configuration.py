@@ -81,7 +81,7 @@ def test_prints_as_in_pyflink() -> None:
         ("set_parallelism", 0, "parallelism must be a whole number of at least 1, got 0"),
         ("set_max_parallelism", 32769, "from 1 to 32768, got 32769"),
         ("set_auto_watermark_interval", -1, "auto watermark interval must be 0 or more"),
-        ("set_global_job_parameters", "x", "a dict of text, got str"),
+        ("set_global_job_parameters", "x", "a dict of strings, got str"),
     ],
 )
 def test_wrong_execution_settings_are_refused(setter: str, value: Any, message: str) -> None:

@@ -116,7 +116,7 @@ def test_what_the_function_returns_is_checked(function: Any, type_info: Any, mes
 def test_settings_are_checked_before_anything_runs() -> None:
     with pytest.raises(ConfigurationError, match="row_format must be one of 'row'"):
         of_columns(trades, row_format="column")
-    with pytest.raises(ConfigurationError, match="Rounded is no dataclass or named tuple whose fields are just"):
+    with pytest.raises(ConfigurationError, match="Rounded is not a dataclass or named tuple whose fields are just"):
         of_columns(trades, type_info=Rounded)
     with pytest.raises(ConfigurationError, match=r"declare the rows with Types\.ROW_NAMED"):
         of_columns(trades, type_info=Types.ROW([Types.LONG()]))

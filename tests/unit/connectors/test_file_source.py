@@ -29,9 +29,11 @@ def test_a_setting_that_is_nearly_right_is_named() -> None:
 
 @pytest.mark.parametrize("given", [5, "5 s", 0.5, True])
 def test_an_interval_that_is_no_duration_is_refused(given: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"monitor_interval must be a Duration, as Duration.of_seconds\(5\)"):
+    with pytest.raises(
+        ConfigurationError, match=r"monitor_interval must be a Duration, such as Duration.of_seconds\(5\)"
+    ):
         FileSource.text("/data", monitor_interval=given)
-    with pytest.raises(ConfigurationError, match=r"must be a Duration, as Duration.of_seconds\(5\)"):
+    with pytest.raises(ConfigurationError, match=r"must be a Duration, such as Duration.of_seconds\(5\)"):
         builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/data")
         builder.monitor_continuously(given)
 

@@ -155,8 +155,8 @@ def test_missing_schema_is_inferred_once_by_a_batch_read():
 @pytest.mark.parametrize(
     ("session", "words"),
     [
-        (FakeSession(inferred=()), "no parquet files to learn columns from: give a schema"),
-        (FakeSession(failure=ValueError("[UNABLE_TO_INFER_SCHEMA] x")), "no parquet files to learn columns from"),
+        (FakeSession(inferred=()), "no parquet files to infer columns from: pass a schema"),
+        (FakeSession(failure=ValueError("[UNABLE_TO_INFER_SCHEMA] x")), "no parquet files to infer columns from"),
         (FakeSession(failure=ValueError("[PATH_NOT_FOUND] x")), "cannot read /in: there is no such file"),
         (FakeSession(failure=ValueError("\nodd\ntrace")), "cannot read /in: odd$"),
     ],

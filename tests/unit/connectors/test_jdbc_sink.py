@@ -361,7 +361,7 @@ def test_the_table_of_markers_may_be_made_by_others(path: Path) -> None:
 
 def test_who_may_not_make_it_is_told_what_to_run(path: Path) -> None:
     run(path, "CREATE VIEW penstock_commits AS SELECT 1 AS other")
-    with pytest.raises(SinkError, match=r"cannot make the table(.|\n)*run: CREATE TABLE"):
+    with pytest.raises(SinkError, match=r"cannot create the table(.|\n)*run: CREATE TABLE"):
         ensure_commits_table(database_of(f"jdbc:sqlite:{path}"), "JDBC sink 'a'")
 
 

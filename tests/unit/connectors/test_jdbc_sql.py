@@ -43,7 +43,7 @@ def test_an_upsert_replaces_what_is_no_key() -> None:
     assert Statement.parse(upsert("odd", ['wh"at?', "k"], ["k"])).parameters == 2
 
 
-@pytest.mark.parametrize(("keys", "text"), [([], "name the columns"), (["x"], "'x' is no field")])
+@pytest.mark.parametrize(("keys", "text"), [([], "name the columns"), (["x"], "'x' is not a field")])
 def test_an_upsert_needs_its_key(keys: list[str], text: str) -> None:
     with pytest.raises(ConfigurationError, match=text):
         upsert("t", ["a"], keys)
@@ -97,8 +97,8 @@ def test_the_url_chooses_the_database() -> None:
         ("jdbc:oracle:thin:@db", None, "no driver for 'oracle'; known are postgresql, sqlite"),
         ("db.example", None, "looks like jdbc:postgresql://"),
         ("jdbc:postgresql://db/x", "com.mysql.Driver", "does not fit"),
-        ("jdbc:sqlite::memory:", None, "name a file"),
-        ("jdbc:sqlite:", None, "name a file"),
+        ("jdbc:sqlite::memory:", None, "use a file"),
+        ("jdbc:sqlite:", None, "use a file"),
     ],
 )
 def test_databases_that_are_not_known(url: str, driver: str | None, text: str) -> None:

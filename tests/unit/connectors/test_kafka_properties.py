@@ -89,7 +89,7 @@ def test_a_pkcs12_key_store_is_read_by_librdkafka() -> None:
         ({"partitioner.class": "com.acme.P"}, "set_partitioner"),
         ({"sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required;"}, "sasl.kerberos"),
         ({"buffer.memory": "lots"}, "whole number"),
-        ({"acks": None}, "is a text"),
+        ({"acks": None}, "must be a string"),
     ],
 )
 def test_what_cannot_be_translated_is_refused(properties: dict[str, str], words: str) -> None:

@@ -43,7 +43,7 @@ def builder() -> KafkaSourceBuilder:
         (lambda: KafkaSource.builder().build(), "set_bootstrap_servers"),
         (lambda: KafkaSource.builder().set_bootstrap_servers("x:1").build(), "set_topics"),
         (lambda: KafkaSource.builder().set_bootstrap_servers("x:1").set_topics("t").build(), "deserializer"),
-        (lambda: builder().set_topics("u"), "has topics already"),
+        (lambda: builder().set_topics("u"), "already has topics"),
         (lambda: KafkaSource.builder().set_topics(), "names of topics"),
         (lambda: KafkaSource.builder().set_topics(["t"]), "names of topics"),
         (lambda: KafkaSource.builder().set_topic_pattern("("), "is no"),
@@ -55,7 +55,7 @@ def builder() -> KafkaSourceBuilder:
         (lambda: builder().set_value_only_deserializer(str), "DeserializationSchema"),
         (lambda: builder().set_deserializer(SimpleStringSchema()), "KafkaRecordDeserializationSchema"),
         (lambda: builder().set_bad_records("ignore"), "'skip'"),
-        (lambda: builder().set_property("fetch.min.bytes", None), "is a text"),
+        (lambda: builder().set_property("fetch.min.bytes", None), "must be a string"),
         (lambda: builder().set_property("partition.discovery.interval.ms", "often").build(), "whole number"),
         (
             lambda: builder().set_starting_offsets(KafkaOffsetsInitializer.committed_offsets()).build(),

@@ -138,11 +138,11 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match="no such file or directory"):
         run(FileSource.csv(tmp_path / "nowhere"))
-    with pytest.raises(SourceError, match="no json files to learn columns from"):
+    with pytest.raises(SourceError, match="no json files to infer columns from"):
         (tmp_path / "empty").mkdir()
         run(FileSource.json(tmp_path / "empty"))
     (tmp_path / "a.parquet").write_bytes(b"PAR1 but no more")
-    with pytest.raises((SourceError, JobFailedError), match=r"a\.parquet is no whole parquet file"):
+    with pytest.raises((SourceError, JobFailedError), match=r"a\.parquet is not a complete parquet file"):
         run(FileSource.parquet(tmp_path / "a.parquet"))
     (tmp_path / "a.snappy").write_bytes(b"x")
     with pytest.raises((SourceError, JobFailedError), match="only Spark reads"):

@@ -310,9 +310,9 @@ def test_a_stream_without_an_end_is_refused_before_the_start(scratch: Path) -> N
     environment = environment_of()
     source = DataGeneratorSource(lambda index: index, None)
     environment.from_source(source, WatermarkStrategy.no_watermarks(), "endless").map(str).cache().print()
-    with pytest.raises(GraphError, match="'Source: endless' has no end"):
+    with pytest.raises(GraphError, match="'Source: endless' is unbounded"):
         environment.execute()
-    with pytest.raises(GraphError, match="'Source: endless' has no end"):
+    with pytest.raises(GraphError, match="'Source: endless' is unbounded"):
         environment.explain()
     assert not folders(scratch)
 
@@ -381,12 +381,12 @@ def test_files_that_are_gone_or_damaged_are_named(tmp_path: Path) -> None:
     assert files is not None
     source, file = CachedSource(str(tmp_path), files, True), tmp_path / files[0].name
     whole = file.read_bytes()
-    for content, what in ((whole[:5], "is cut off"), (whole[:-1], "has changed")):
+    for content, what in ((whole[:5], "is truncated"), (whole[:-1], "has changed")):
         file.write_bytes(content)
         with pytest.raises(SourceError, match=f"{files[0].name} of a cached stream {what}.*invalidate"):
             list(source.read(0, 1, 0, 3))
     file.unlink()
     with pytest.raises(SourceError, match="is gone"):
         list(source.read(0, 1, 0, 3))
-    with pytest.raises(SinkError, match="every machine reaches"):
+    with pytest.raises(SinkError, match="every machine can reach"):
         committer.commit(finished)

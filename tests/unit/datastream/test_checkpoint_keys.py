@@ -83,11 +83,11 @@ def test_asking_for_what_is_so_anyway_and_keys_of_others_do_not_warn(key: str, v
 @pytest.mark.parametrize(
     ("key", "value", "reason"),
     [
-        ("execution.checkpointing.incremental", "false", "always changes with a snapshot now and then"),
+        ("execution.checkpointing.incremental", "false", "always contain changes, with a snapshot now and then"),
         ("execution.checkpointing.storage", "jobmanager", "always kept in the checkpoint directory"),
-        ("execution.checkpointing.file-merging.enabled", "true", "a format of their own"),
+        ("execution.checkpointing.file-merging.enabled", "true", "their own format"),
         ("execution.state-recovery.claim-mode", "CLAIM", "never changed or deleted"),
-        ("state.backend.rocksdb.writebuffer.size", "64 mb", "settings of Penstock's own"),
+        ("state.backend.rocksdb.writebuffer.size", "64 mb", "its own settings for RocksDB"),
         ("taskmanager.memory.process.size", "4 gb", "Spark runs the job"),
         ("execution.checkpointing.intervall", "5 s", r"does not know it; did you mean '.*\.interval'\?"),
         ("restart-strategy.fixed-delay.atempts", "5", r"did you mean '.*\.attempts'\?"),

@@ -108,7 +108,7 @@ def test_a_reduce_function_that_only_counts_is_right_without_a_word_and_with_sev
 
 def test_asked_for_on_overlapping_windows_it_needs_to_be_said() -> None:
     keyed = StreamExecutionEnvironment.in_process().from_collection([("a", 1)]).key_by(lambda pair: pair[0])
-    with pytest.raises(GraphError, match=r"'SlidingEventTimeWindows, Reduce' .*the order they came.*commutative"):
+    with pytest.raises(GraphError, match=r"'SlidingEventTimeWindows, Reduce' .*order of arrival.*commutative"):
         keyed.window(SLIDING).two_phase().reduce(lambda a, b: b)
     keyed.window(SLIDING).two_phase().reduce(commutative(lambda a, b: a))
 

@@ -87,7 +87,7 @@ MISTAKES: list[tuple[Callable[[Any], Any], str]] = [
     (lambda s: s.select(1), r"select: expected field names or expressions such as col\('a'\) \+ 1, got 1"),
     (lambda s: s.select(col("a") + 1), r"select: \(col\('a'\) \+ 1\) has no name; give it one with .alias"),
     (lambda s: s.select(col(0)), r"select: col\(0\) has no name"),
-    (lambda s: s.select("a", col("b").alias("a")), "select: 'a' is named twice"),
+    (lambda s: s.select("a", col("b").alias("a")), "select: 'a' is used twice as a name"),
     (lambda s: typed(s).select("b"), r"select: no field 'b' in ROW\(a: INT\)"),
     (lambda s: typed(s).filter((col("a") > 1) & ~col("b")), r"filter: no field 'b' in ROW\(a: INT\)"),
     (
@@ -95,7 +95,7 @@ MISTAKES: list[tuple[Callable[[Any], Any], str]] = [
         "combine conditions with &, | and ~ instead of and",
     ),
     (lambda s: s.filter(1 < col("a") < 3), r"write between\(low, high\)"),
-    (lambda s: s.filter(col("a") == [1]), r"lit: a constant of an expression is a number.* got \[1\] of type list"),
+    (lambda s: s.filter(col("a") == [1]), r"lit: a constant must be a number.* got \[1\] of type list"),
     (lambda s: s.filter(col("")), "col: a field is a name or a position from 0, got ''"),
     (lambda s: s.filter(col(True)), "col: a field is a name"),
     (lambda s: s.select(col("a").alias("")), "alias: expected a name, got ''"),
@@ -122,10 +122,10 @@ MISTAKES: list[tuple[Callable[[Any], Any], str]] = [
     (lambda s: s.map(str).set_max_parallelism(32769), "operator 'Map' must be an int from 1 to 32768, got 32769"),
     (lambda s: s.map(str).set_max_parallelism(0), "from 1 to 32768"),
     (lambda s: s.print().set_parallelism(0), "operator 'Sink: Print to Std. Out'"),
-    (lambda s: s.name(""), "name: expected a text"),
-    (lambda s: s.uid(5), "uid: expected a text"),
-    (lambda s: s.set_uid_hash("xyz"), "set_uid_hash: expected a text of 32 hex digits"),
-    (lambda s: s.slot_sharing_group(5), "slot_sharing_group: expected a text"),
+    (lambda s: s.name(""), "name: expected a non-empty string"),
+    (lambda s: s.uid(5), "uid: expected a non-empty string"),
+    (lambda s: s.set_uid_hash("xyz"), "set_uid_hash: expected a string of 32 hex digits"),
+    (lambda s: s.slot_sharing_group(5), "slot_sharing_group: expected a non-empty string"),
     (lambda s: s.set_buffer_timeout(-2), "set_buffer_timeout: expected milliseconds"),
 ]
 
@@ -174,7 +174,7 @@ def test_streams_that_are_only_edges_have_no_settings(
     method: str,
     arguments: tuple[Any, ...],
 ) -> None:
-    with pytest.raises(GraphError, match=rf"{method}\(\) has no meaning on a stream made by {made_by}\(\)"):
+    with pytest.raises(GraphError, match=rf"{method}\(\) does not work on a stream made by {made_by}\(\)"):
         getattr(make(stream), method)(*arguments)
 
 

@@ -57,9 +57,9 @@ def test_other_results_fail_the_job(env: StreamExecutionEnvironment, declared: T
     with pytest.raises(JobFailedError) as caught:
         collected(typed(env, [value], declared).name("prices"))
     text = str(caught.value)
-    assert f"the operator declares its results as {declared!r}, but gave another value" in text
+    assert f"the operator declares its results as {declared!r}, but returned a different value" in text
     assert "in operator 'prices'" in text and "checking the declared type of a result" in text
-    assert "or declare the type that they have" in text and "Traceback" not in text
+    assert "or declare their actual type" in text and "Traceback" not in text
 
 
 def test_behind_an_exchange_and_in_the_chain_rows_have_names_and_order(env: StreamExecutionEnvironment) -> None:
@@ -115,7 +115,7 @@ def test_a_key_of_another_type_fails_the_job(env: StreamExecutionEnvironment) ->
     with pytest.raises(JobFailedError) as caught:
         collected(keyed.process(Count()))
     assert "the key is declared as STRING" in str(caught.value) and "expected STRING, got int 5" in str(caught.value)
-    assert "record: 5" in str(caught.value) and "declare in key_type" in str(caught.value)
+    assert "record: 5" in str(caught.value) and "or change key_type" in str(caught.value)
 
 
 def test_windows_and_joins_use_typed_keys(env: StreamExecutionEnvironment) -> None:

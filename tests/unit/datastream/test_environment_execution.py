@@ -72,9 +72,9 @@ class Engine:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     engine = Engine()
-    module = types.ModuleType("penstock.engine.spark")
+    module = types.ModuleType("penstock.engine.spark.engine")
     module.submit = engine.submit  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "penstock.engine.spark", module)
+    monkeypatch.setitem(sys.modules, "penstock.engine.spark.engine", module)
     return engine
 
 
@@ -174,11 +174,11 @@ MISTAKES: list[tuple[str, tuple[Any, ...], str]] = [
     ("from_source", ([1], None, "n"), "from_source: expected a Source"),
     ("from_source", (Builder(), None, "n"), r"call .build\(\) on it first"),
     ("from_source", (NumberSequence(0, 1), "monotonous", "n"), "from_source: expected a WatermarkStrategy"),
-    ("from_source", (NumberSequence(0, 1), None, ""), "from_source: expected a text"),
+    ("from_source", (NumberSequence(0, 1), None, ""), "from_source: expected a non-empty string"),
     ("from_source", (NumberSequence(0, 1), None, "n", int), "from_source: type_info is of unknown type"),
     ("add_source", (Loop(),), "a SourceFunction cannot be read again after a failure"),
     ("add_source", (5,), "add_source: expected a Source"),
-    ("read_text_file", ("",), "read_text_file: expected a text"),
+    ("read_text_file", ("",), "read_text_file: expected a non-empty string"),
     ("from_spark", (Frame(is_streaming=False),), "not streaming; make it with spark.readStream"),
     ("from_spark", (5,), "from_spark: expected a streaming DataFrame or a function"),
     ("execute", (), "nothing to execute"),
@@ -235,7 +235,7 @@ def test_a_refused_job_can_be_executed_again(env: StreamExecutionEnvironment, en
 
 def test_a_blank_job_name_is_refused(env: StreamExecutionEnvironment, engine: Engine) -> None:
     env.from_collection([1]).print()
-    with pytest.raises(GraphError, match="execute: expected a text"):
+    with pytest.raises(GraphError, match="execute: expected a non-empty string"):
         env.execute(" ")
 
 

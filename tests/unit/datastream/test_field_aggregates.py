@@ -203,7 +203,7 @@ def test_other_mistakes_are_refused_at_the_call(aggregates: Any, said: str) -> N
 def test_a_field_is_a_name_or_a_position(field: Any) -> None:
     with pytest.raises(GraphError, match="sum_of: a field is a name or a position"):
         sum_of(field)
-    with pytest.raises(GraphError, match="alias: expected a name"):
+    with pytest.raises(GraphError, match="alias: expected a non-empty name"):
         count().alias("" if field != "" else field)
 
 

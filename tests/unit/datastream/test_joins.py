@@ -235,8 +235,8 @@ class Numbers(FlatJoinFunction):
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
-        (lambda joined: joined.evictor(PuttingIn()).apply(max), "may only remove elements.*put in 7"),
-        (lambda joined: joined.apply(Numbers()), "join returned a int; it must yield"),
+        (lambda joined: joined.evictor(PuttingIn()).apply(max), "may only remove elements.*added 7"),
+        (lambda joined: joined.apply(Numbers()), "join returned a int; yield"),
     ],
 )
 def test_user_code_that_goes_wrong_in_a_window_is_named(

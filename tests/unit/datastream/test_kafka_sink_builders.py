@@ -96,7 +96,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "set_partitioner",
     ),
     "no topic": (lambda: SCHEMA().set_value_serialization_schema(SimpleStringSchema()).build(), "set_topic"),
-    "two topics": (lambda: SCHEMA().set_topic("a").set_topic_selector(str), "one topic"),
+    "two topics": (lambda: SCHEMA().set_topic("a").set_topic_selector(str), "already has a topic"),
     "no value": (lambda: SCHEMA().set_topic("a").build(), "set_value_serialization_schema"),
     "an empty topic": (lambda: SCHEMA().set_topic(""), "set_topic"),
     "a selector that is none": (lambda: SCHEMA().set_topic_selector("a"), "KafkaTopicSelector"),  # type: ignore[arg-type]

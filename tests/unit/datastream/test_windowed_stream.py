@@ -245,14 +245,14 @@ MISTAKES: list[tuple[Callable[[Any], Any], str]] = [
     (lambda w: w.reduce(max, max), "reduce: window_function must be a WindowFunction or a ProcessWindowFunction"),
     (
         lambda w: w.reduce(max, ApplyAll()),
-        r"derives from AllWindowFunction, but after window\(\) it has to be",
+        r"derives from AllWindowFunction, but after window\(\) it must be",
     ),
     (lambda w: w.reduce(max, None, "INT"), "reduce: output_type is of unknown type 'INT'"),
     (lambda w: w.aggregate(max), "aggregate: expected a AggregateFunction"),
     (lambda w: w.aggregate(Count(), None, int), "aggregate: accumulator_type is of unknown type"),
     (lambda w: w.apply(Process()), r"apply: Process is a ProcessWindowFunction; pass it to process\(\)"),
     (lambda w: w.process(Apply()), r"process: Apply is a WindowFunction; pass it to apply\(\)"),
-    (lambda w: w.process(ProcessAll()), r"after window\(\) it has to be a ProcessWindowFunction"),
+    (lambda w: w.process(ProcessAll()), r"after window\(\) it must be a ProcessWindowFunction"),
     (lambda w: w.apply(max), "apply: expected a WindowFunction, got"),
     (lambda w: w.process(Process), r"process: pass an instance, Process\(\)"),
     (lambda w: w.sum(-1), "sum: a field is a name or a position"),
@@ -274,7 +274,7 @@ def test_a_mistake_is_refused(keyed: KeyedStream, call: Any, message: str) -> No
         (lambda s: s.key_by(len).count_window(0), "count_window: the size must be .* 1 or more, got 0"),
         (lambda s: s.count_window_all(True), "count_window_all: the size must be"),
         (lambda s: s.key_by(len).count_window(3, -1), "count_window: the slide must be .*, got -1"),
-        (lambda s: s.window_all(MINUTE).apply(Apply()), r"after window_all\(\) it has to be a AllWindowFunction"),
+        (lambda s: s.window_all(MINUTE).apply(Apply()), r"after window_all\(\) it must be a AllWindowFunction"),
         (lambda s: s.window_all(MINUTE).apply(ProcessAll()), r"apply: ProcessAll is .* pass it to process\(\)"),
         (
             lambda s: s.key_by(len).window(EventTimeSessionWindows.with_gap(5)).trigger(NeverTrigger()),
@@ -394,13 +394,16 @@ def test_unasked_only_where_it_can_share_the_vertex_of_its_sender(env: StreamExe
 @pytest.mark.parametrize(
     ("build", "reason"),
     [
-        (lambda k: k.window(MINUTE).two_phase().process(Process()), "its function is given every element"),
+        (lambda k: k.window(MINUTE).two_phase().process(Process()), "its function needs every element"),
         (lambda k: k.window(MINUTE).two_phase().apply(Apply()), r"use reduce\(\) or aggregate\(\)"),
-        (lambda k: k.window(MINUTE).two_phase().evictor(CountEvictor.of(1)).sum(1), "CountEvictor is given every"),
-        (lambda k: k.window(MINUTE).two_phase().trigger(CountTrigger.of(1)).sum(1), "only EventTimeTrigger can do"),
+        (lambda k: k.window(MINUTE).two_phase().evictor(CountEvictor.of(1)).sum(1), "CountEvictor needs every"),
+        (lambda k: k.window(MINUTE).two_phase().trigger(CountTrigger.of(1)).sum(1), "only EventTimeTrigger does not"),
         (lambda k: k.window(EventTimeSessionWindows.with_gap(5)).two_phase().sum(1), "EventTimeSessionWindows"),
-        (lambda k: k.window(TumblingProcessingTimeWindows.of(5)).two_phase().sum(1), "only windows of event time"),
-        (lambda k: k.window(SlidingEventTimeWindows.of(5, 6)).two_phase().sum(1), "by no more than their size"),
+        (
+            lambda k: k.window(TumblingProcessingTimeWindows.of(5)).two_phase().sum(1),
+            "only tumbling, cumulative and sliding",
+        ),
+        (lambda k: k.window(SlidingEventTimeWindows.of(5, 6)).two_phase().sum(1), "with a slide up to their size"),
     ],
 )
 def test_asked_for_where_it_is_impossible_it_is_refused_with_the_reason(

@@ -120,12 +120,21 @@ def test_other_jars_have_an_archive_of_their_own(home: Path) -> None:
 def test_old_archives_make_room(home: Path) -> None:
     _ended_driver(home)
     folder = home.parent / "classes"
-    for age, name in enumerate(("young", "older", "oldest")):
-        (folder / f"{name}.jsa").write_bytes(b"")
-        os.utime(folder / f"{name}.jsa", (1000 - age, 1000 - age))
+    for age in range(7):
+        (folder / f"{age:02}.jsa").write_bytes(b"")
+        os.utime(folder / f"{age:02}.jsa", (1000 - age, 1000 - age))
     archive = _archive(home)
     archive.options()
-    assert _files(home) == sorted([archive.path.name, "older.jsa", "young.jsa"])
+    assert _files(home) == sorted([archive.path.name, *(f"{age:02}.jsa" for age in range(5))])
+
+
+def test_an_archive_that_is_used_is_not_an_old_one(home: Path) -> None:
+    _ended_driver(home)
+    path = _archive(home).path
+    assert _archive(home).options()
+    os.utime(path, (1, 1))
+    assert _archive(home).options()
+    assert path.stat().st_mtime > 1
 
 
 def test_a_cache_that_cannot_be_written_to_costs_nothing_but_time(home: Path) -> None:

@@ -103,7 +103,7 @@ def test_an_error_of_a_living_java_stays() -> None:
 
 
 def test_a_text_that_cannot_be_had_is_no_second_failure() -> None:
-    assert "Mute, whose text could not be had (ConnectionRefusedError)" in failure_text(Mute(), "job")
+    assert "Mute, whose text could not be read (ConnectionRefusedError)" in failure_text(Mute(), "job")
 
 
 def test_a_dead_worker_is_told_with_its_operators_and_how_it_ended(
@@ -177,7 +177,9 @@ def test_a_session_of_the_programs_is_not_replaced_in_silence(
     dead_session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(2):
-        with pytest.raises(SparkLostError, match=r"session of this program is gone: .*signal 9.*SparkSession\.builder"):
+        with pytest.raises(
+            SparkLostError, match=r"session of this program has ended: .*signal 9.*SparkSession\.builder"
+        ):
             forget_dead_java()
     assert java_process.SparkContext._gateway is None  # PySpark may start another Java process
     monkeypatch.setattr(java_process.SparkContext, "_active_spark_context", fake_session(LIVING).sparkContext)

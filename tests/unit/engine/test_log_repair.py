@@ -1,4 +1,4 @@
-"""Spark's logs that a power cut left empty or cut short: made again from the seals, or left out."""
+"""Spark's logs that a power cut left empty or cut short: restored from the seals, or left out."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_the_repair_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
     checkpoint.write("offsets/1", "")
     checkpoint.resume()
     assert "spark/offsets/1 is empty or cut short" in caplog.text
-    assert "made again from the seal" in caplog.text
+    assert "restored from the seal" in caplog.text
 
 
 def test_a_log_of_files_that_a_seal_needs_cannot_be_made_again(tmp_path: Path) -> None:

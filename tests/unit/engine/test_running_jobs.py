@@ -85,9 +85,9 @@ def test_nobody_else_can_look_in(folder: CardFolder) -> None:
         modes = {path.suffix: stat.S_IMODE(path.stat().st_mode) for path in (folder.path, *folder.path.iterdir())}
         assert modes == {"": 0o700, ".json": 0o600, ".sock": 0o600}
         (card,) = folder.cards()
-        with pytest.raises(PenstockError, match="does not bear the token"):
+        with pytest.raises(PenstockError, match="does not contain the token"):
             ask(card.address, "guessed", {"do": "cancel"})
-        with pytest.raises(PenstockError, match="cannot be asked for 'fly'; known are status, "):
+        with pytest.raises(PenstockError, match="a job has no answer for 'fly'; use one of status, "):
             ask(card.address, card.token, {"do": "fly"})
 
 
@@ -198,7 +198,7 @@ def test_a_job_is_found_by_id_name_process_and_beginning() -> None:
             find_job("a")
         with pytest.raises(JobNotFoundError, match="may be"):
             find_job(str(os.getpid()))
-        with pytest.raises(JobNotFoundError, match=r"no running job .*'third'; running are ab00"):
+        with pytest.raises(JobNotFoundError, match=r"no running job .*'third'; running jobs: ab00"):
             find_job("third")
     with pytest.raises(JobNotFoundError, match="no job is running"):
         find_job("first")
@@ -206,7 +206,7 @@ def test_a_job_is_found_by_id_name_process_and_beginning() -> None:
 
 def test_two_jobs_of_one_name_are_told_apart_by_their_ids() -> None:
     with announced("same", "ab" + "0" * 30), announced("same", "cd" + "0" * 30) as second:
-        with pytest.raises(JobNotFoundError, match=r"'same' may be ab00.*give the id"):
+        with pytest.raises(JobNotFoundError, match=r"'same' may be ab00.*pass the id"):
             find_job("same")
         find_job("cd")[0].cancel()
         assert second.asked == [("cancel",)]
@@ -225,7 +225,7 @@ def test_a_job_that_cannot_be_announced_runs_all_the_same(
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "file"))
     with announced("unseen") as job:
         assert running_jobs_of_this_process() == [job]
-    assert "'unseen' is not to be seen by `penstock list`" in caplog.text
+    assert "'unseen' will not appear in `penstock list`" in caplog.text
 
 
 def test_a_folder_of_somebody_else_is_not_used(folder: CardFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,7 +323,7 @@ def test_a_link_in_the_place_of_the_folder_is_refused_before_it_is_read(
     monkeypatch.setenv("PENSTOCK_HOME", str(home))
     forged(JobCard("a" * 32, "forged", 1, "/x", 1, "tcp:1", "t"), other / "forged.json")
     for look in (running_jobs, CardFolder.of_this_user().open):
-        with pytest.raises(ConfigurationError, match=r"is a link or no folder .*set PENSTOCK_HOME"):
+        with pytest.raises(ConfigurationError, match=r"is a link or not a folder .*set PENSTOCK_HOME"):
             look()
 
 
@@ -359,7 +359,7 @@ def test_who_does_not_know_the_token_is_no_job_and_never_sees_it(folder: CardFol
 
         thread = threading.Thread(target=pretend)
         thread.start()
-        with pytest.raises(ConnectionError, match="does not answer as a job does"):
+        with pytest.raises(ConnectionError, match="does not answer like a job"):
             ask(card.address, "secret-token", {"do": "stop"})
         thread.join()
     assert b"secret-token" not in heard[0]

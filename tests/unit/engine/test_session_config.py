@@ -61,7 +61,9 @@ def test_no_setting_of_the_users_is_overridden() -> None:
     made = session_config({"spark.authenticate": "false"}, told)
     assert "spark.ui.enabled" not in made.settings
     assert "spark.sql.session.timeZone" not in made.settings
-    assert made.settings[JAVA_OPTIONS] == "-Xmx1g"
+    # After our own, so that theirs win; one option for memory does not bring Spark's log back.
+    assert made.settings[JAVA_OPTIONS].endswith(" -Xmx1g")
+    assert made.settings[JAVA_OPTIONS].startswith("-Dlog4j2.configurationFile=")
     assert made.settings["spark.authenticate"] == "false"
 
 

@@ -67,7 +67,7 @@ def test_lines_are_written_as_flink_writes_them(tmp_path: Path, name: str) -> No
 
 
 def test_a_text_that_needs_quotes_is_refused_where_there_are_none(tmp_path: Path) -> None:
-    with pytest.raises(JobFailedError, match="'a,b' needs quotes, and the CSV has none"):
+    with pytest.raises(JobFailedError, match="'a,b' needs quotes, but quoting is off"):
         written(texts(lambda b: b.disable_quote_char()), [("a,b", "x")], tmp_path)
 
 

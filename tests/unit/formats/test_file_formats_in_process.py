@@ -137,7 +137,7 @@ def test_an_avro_file_that_is_cut_short_is_named(tmp_path: Path) -> None:
     write_avro(tmp_path / "a.avro", range(50))
     whole = (tmp_path / "a.avro").read_bytes()
     (tmp_path / "a.avro").write_bytes(whole[: len(whole) - random.Random(1).randint(1, 100)])
-    with pytest.raises((JobFailedError, SourceError), match=r"a\.avro is no whole Avro file"):
+    with pytest.raises((JobFailedError, SourceError), match=r"a\.avro is not a complete Avro file"):
         collected(FileSource.avro(tmp_path))
 
 

@@ -32,7 +32,7 @@ def test_what_pyflink_programs_give_is_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [ParquetColumnarRowInputFormat, ParquetBulkWriters.for_row_type])
 def test_there_is_no_hadoop_to_configure(make: Any) -> None:
-    with pytest.raises(ConfigurationError, match="there is no Hadoop to configure; leave hadoop_config out"):
+    with pytest.raises(ConfigurationError, match="there is no Hadoop to configure; remove hadoop_config"):
         make(ROW, Configuration().set_string("fs.defaultFS", "x"))
 
 

@@ -80,7 +80,7 @@ def test_records_of_every_shape(record: Any) -> None:
         (Row(True, "x"), "field 'f0'"),
         (Row(1), "has 1 fields where 2 are expected"),
         (Row(f0=1, other=2), "field 'other' is not declared"),
-        (5, "is no record"),
+        (5, "is not a record"),
     ],
 )
 def test_what_is_no_such_row_is_named(record: Any, words: str) -> None:
@@ -140,7 +140,7 @@ def test_the_layout_of_csv() -> None:
     assert changed.serialize(Row(1, "it's|", None, [1, 2])) == b"1|'it''s|'|nil|'1+2'\r\n"
     bare = csv_schema(lambda builder: builder.disable_quote_character())
     assert bare.serialize(Row(1, "a", True, [])) == b"1,a,true,\n"
-    with pytest.raises(ValueError, match="needs quotes, and the CSV has none"):
+    with pytest.raises(ValueError, match="needs quotes, but quoting is off"):
         bare.serialize(Row(1, "a,b", True, []))
 
 
@@ -191,9 +191,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no row of CSV": (lambda: CsvRowSerializationSchema.Builder(Types.INT()), "ROW_NAMED"),
     "a map in a line": (
         lambda: CsvRowSerializationSchema.Builder(Types.ROW_NAMED(["m"], [Types.MAP(Types.STRING(), Types.INT())])),
-        "no place",
+        "cannot be written to CSV",
     ),
-    "two signs": (lambda: csv_schema(lambda builder: builder.set_field_delimiter("||")), "one sign"),
+    "two signs": (lambda: csv_schema(lambda builder: builder.set_field_delimiter("||")), "one character"),
     "another line end": (lambda: csv_schema(lambda builder: builder.set_line_delimiter("x")), "line break"),
     "a Java class": (lambda: AvroRowSerializationSchema(record_class="X"), "avro_schema_string"),
     "no schema": (lambda: AvroRowSerializationSchema(avro_schema_string='{"type":"nothing"}'), "not an Avro schema"),
@@ -218,8 +218,8 @@ def test_what_cannot_work_is_refused(what: str) -> None:
         (datetime.datetime(2024, 2, 29, 12), Types.SQL_DATE(), "'f0': expected SQL_DATE"),
         (Instant(1, 1), Types.INSTANT(), "'f0': .*nanoseconds"),
         ([1, 2**31], Types.LIST(Types.INT()), "'f0': expected LIST"),
-        (float("nan"), Types.DOUBLE(), "'f0': nan has no form in JSON"),
-        ("\ud800", Types.STRING(), "'f0': .*no form in JSON"),
+        (float("nan"), Types.DOUBLE(), "'f0': nan cannot be written as JSON"),
+        ("\ud800", Types.STRING(), "'f0': .*cannot be written as JSON"),
     ],
 )
 def test_json_changes_no_value(value: Any, value_type: Any, words: str) -> None:

@@ -104,7 +104,7 @@ def test_the_command_shows_the_settings_with_a_text() -> None:
     assert told.exit_code == 0
     assert told.output == (
         "penstock.batch.target-time\n"
-        "    A batch takes what it can work on in this time; 0 for as much as it may.\n"
+        "    A batch reads what it can process in this time; 0 means as much as allowed.\n"
         "    value: duration; default: 10 s\n"
     )
     assert CliRunner().invoke(app, ["settings", "--markdown"]).output == settings_page()

@@ -106,7 +106,7 @@ def test_the_strategy_may_give_up(tmp_path: Path) -> None:
     client = started(tmp_path, ScriptedEngine(fails), restart_strategy=RestartStrategies.no_restart())
     with pytest.raises(JobFailedError, match="bad luck\njob 'driven' failed"):
         client.wait(60)
-    with pytest.raises(CheckpointError, match="has ended, so there is nothing to save with a failure: bad luck"):
+    with pytest.raises(CheckpointError, match="has ended, so there is no savepoint to take with a failure: bad luck"):
         client.trigger_savepoint(str(tmp_path)).result(60)
 
 

@@ -104,7 +104,7 @@ class Rig:
         self._feed(channel, rows.DATA, encode_columns(block, at, None))
 
     def watermark(self, watermark: int, channel: int = 0) -> None:
-        self._feed(channel, rows.WATERMARK, rows.encode_watermark(watermark))
+        self._feed(channel, rows.WATERMARK, rows.encode_number(watermark))
 
     def idle(self, channel: int = 0, *, is_idle: bool = True) -> None:
         self._feed(channel, rows.STATUS, rows.IDLE if is_idle else rows.ACTIVE)

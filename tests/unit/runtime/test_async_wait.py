@@ -246,7 +246,7 @@ def test_without_a_handler_a_call_that_takes_too_long_fails_the_job() -> None:
         harness.process_element(7)
         with pytest.raises(OperatorFailure) as caught:
             harness.end_input()
-    assert "TimeoutError: the asynchronous call took too long for element 7" in str(caught.value)
+    assert "TimeoutError: the async call timed out for element 7" in str(caught.value)
     assert "in operator 'Unhandled'" in str(caught.value) and "in timeout()" in str(caught.value)
 
 
@@ -350,7 +350,7 @@ def test_no_call_of_a_failed_batch_goes_on() -> None:
 
 def test_keyed_state_is_refused() -> None:
     with (
-        pytest.raises(OperatorFailure, match="asks for keyed state 'count', but asynchronous calls have none"),
+        pytest.raises(OperatorFailure, match="asks for keyed state 'count', but async calls have none"),
         KeyedHarness(operator(WithState()), key=lambda value: value),
     ):
         pass

@@ -200,7 +200,7 @@ def test_what_a_failed_batch_left_pending_is_not_sent() -> None:
 def test_control_rows_come_behind_the_data_at_every_target_they_concern(kind: Exchange) -> None:
     sender = Sender(PARTITIONINGS[kind], 2, subtask=1, parallelism=2)
     sender.writer.write(list(range(20)), None)
-    sender.writer.control(rows.WATERMARK, rows.encode_watermark(9))
+    sender.writer.control(rows.WATERMARK, rows.encode_number(9))
     last_data = max(row.seq for row in sender.rows if row.kind == rows.DATA)
     controls = [row for row in sender.rows if row.kind == rows.WATERMARK]
     assert {row.target for row in controls} == ({1} if kind is Exchange.FORWARD else {0, 1})
@@ -232,5 +232,5 @@ def test_the_driver_gets_no_control_rows() -> None:
     edge = OutEdge(0, 0, None, PARTITIONINGS[Exchange.FORWARD], 5, 0, 1, 128, True)
     writer = create_writer(edge, 0, 1, RowEmitter(3, 0, sent.append), "Sender")
     writer.write([1], None)
-    writer.control(rows.WATERMARK, rows.encode_watermark(1))
+    writer.control(rows.WATERMARK, rows.encode_number(1))
     assert [row.kind for row in sent] == [rows.DATA]

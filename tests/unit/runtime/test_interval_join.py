@@ -201,7 +201,9 @@ def test_a_failure_names_the_record_it_came_with() -> None:
 def test_a_failure_for_a_row_without_partner_names_the_row() -> None:
     with harness_of(Broken(), 0, 5, left_outer=True) as harness:
         harness.process_element1(("k", "error"), 10)
-        with pytest.raises(OperatorFailure, match=r"(?s)ZeroDivisionError.*no partner.*record: \('k', 'error'\)"):
+        with pytest.raises(
+            OperatorFailure, match=r"(?s)ZeroDivisionError.*without a partner.*record: \('k', 'error'\)"
+        ):
             harness.process_watermark(15)
 
 

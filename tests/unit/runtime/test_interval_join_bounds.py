@@ -90,5 +90,5 @@ def test_rows_of_an_outer_join_know_whether_they_had_a_partner() -> None:
 def test_a_join_that_becomes_outer_is_refused() -> None:
     harness = harness_of(0, 5).open()
     harness.process_element1(("a", 10), 10)
-    with pytest.raises(OperatorFailure, match=r"it was written with left_outer False, and now has left_outer True"):
+    with pytest.raises(OperatorFailure, match=r"it was written with left_outer False, but now has left_outer True"):
         change(harness, 0, 5, left_outer=True)

@@ -40,7 +40,7 @@ def test_values_of_a_class_inside_a_function_travel_too() -> None:
 
 @given(INT64)
 def test_a_watermark_comes_back(watermark: int) -> None:
-    assert rows.decode_watermark(rows.encode_watermark(watermark)) == watermark
+    assert rows.decode_number(rows.encode_number(watermark)) == watermark
 
 
 @given(st.integers(0, 2**15 - 1), st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1))

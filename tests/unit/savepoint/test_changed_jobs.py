@@ -115,7 +115,7 @@ def test_max_parallelism_is_that_of_the_state(tmp_path: Path, savepoint: Path, m
     if max_parallelism == 128:
         start.client()
         return
-    with pytest.raises(GraphError, match="max parallelism 64, but the state it goes on from was made with 128"):
+    with pytest.raises(GraphError, match="max parallelism 64, but the state it resumes from was written with 128"):
         start.client()
 
 
@@ -124,7 +124,9 @@ def test_parallelism_is_bounded_by_the_state(tmp_path: Path, savepoint: Path) ->
     adopted = open_origin(str(savepoint)).adopted()
     plan = compile_plan(graph, JobSettings(parallelism=100), adopted)
     assert {vertex.uid: vertex.max_parallelism for vertex in plan.vertices}["ledger"] == 128  # alone it would be 256
-    with pytest.raises(GraphError, match="parallelism 129 but max parallelism 128, that of the state it goes on from"):
+    with pytest.raises(
+        GraphError, match="parallelism 129 but max parallelism 128, taken from the state it resumes from"
+    ):
         compile_plan(graph, JobSettings(parallelism=129), adopted)
 
 

@@ -81,7 +81,7 @@ def flip(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "refusal"),
     [
-        (lambda folder: (folder / "savepoint.json").unlink(), "no complete savepoint"),
+        (lambda folder: (folder / "savepoint.json").unlink(), "not a complete savepoint"),
         (lambda folder: (folder / "savepoint.json").write_text("{"), "does not describe a savepoint"),
         (
             lambda folder: (folder / "savepoint.json").write_text('{"format": 7}'),
@@ -129,7 +129,7 @@ def test_a_savepoint_that_cannot_be_written_fails_its_future_only(
     assert list((tmp_path / "savepoints").iterdir()) == []
     assert client.get_job_status().result() is JobStatus.RUNNING
     client.wait()
-    with pytest.raises(CheckpointError, match="has ended, so there is nothing to save"):
+    with pytest.raises(CheckpointError, match="has ended, so there is no savepoint to take"):
         client.trigger_savepoint(str(tmp_path)).result()
 
 

@@ -147,12 +147,12 @@ REFUSED: list[tuple[Build, Build, str]] = [
     (
         lambda s: keyed(s).count_window(4).reduce(added),
         lambda s: keyed(s).count_window(5).reduce(added),
-        r"window_size 4\), and now has assigner \(of CountTumblingWindowAssigner, window_size 5\)",
+        r"window_size 4\), but now has assigner \(of CountTumblingWindowAssigner, window_size 5\)",
     ),
     (
         summed(count()),
         summed(count(), sum_of(2)),
-        r"aggregates \[\['count', None\]\], and now has aggregates \[\['count', None\], \['sum', 2\]\]",
+        r"aggregates \[\['count', None\]\], but now has aggregates \[\['count', None\], \['sum', 2\]\]",
     ),
 ]
 
@@ -167,7 +167,7 @@ def test_what_cannot_be_brought_over_is_refused_before_the_job_starts(
     environment, _ = program(start, after)
     with pytest.raises(
         CheckpointError,
-        match=rf"operator 'Changing' \(uid 'changing'\) cannot go on .*{reason}\. Change the settings back",
+        match=rf"operator 'Changing' \(uid 'changing'\) cannot resume .*{reason}\. Change the settings back",
     ):
         started(environment)
     environment, _ = program(start, before)

@@ -175,7 +175,7 @@ def test_types_that_cannot_read_a_savepoint_are_refused_before_the_job_starts(
     start = starting(tmp_path, recovery=place, checkpoint=tmp_path / "second")
     environment, _ = program(start, function)
     with pytest.raises(
-        CheckpointError, match=rf"state '\w+' of operator 'Sums' \(uid 'sums'\) cannot go on .*{reason}"
+        CheckpointError, match=rf"state '\w+' of operator 'Sums' \(uid 'sums'\) cannot resume .*{reason}"
     ):
         started(environment)
     # The directory can be used by the corrected program.
@@ -192,7 +192,7 @@ def test_they_are_refused_on_the_directory_of_the_job_itself_too(
     client, before = begun(start)
     client.cancel()
     environment, _ = program(start, function)
-    with pytest.raises(CheckpointError, match=rf"of operator 'Sums' \(uid 'sums'\) cannot go on .*{reason}"):
+    with pytest.raises(CheckpointError, match=rf"of operator 'Sums' \(uid 'sums'\) cannot resume .*{reason}"):
         started(environment)
     environment, sink = program(start, Summing(NewTotals), Types.DOUBLE())
     started(environment).wait()

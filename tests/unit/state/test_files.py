@@ -62,7 +62,7 @@ def test_foreign_missing_and_newer_files_say_so(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="missing"):
         next(read_entries(LOCAL, str(path)))
     path.write_bytes(b"PAR1" + b"\x00" * 100)
-    with pytest.raises(CheckpointError, match="no Penstock state file"):
+    with pytest.raises(CheckpointError, match="not a Penstock state file"):
         next(read_entries(LOCAL, str(path)))
     write_entries(LOCAL, str(path), ENTRIES)
     data = path.read_bytes()

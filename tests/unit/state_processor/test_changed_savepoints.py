@@ -72,7 +72,7 @@ def test_mistakes_name_what_there_is(left: tuple[Path, Path]) -> None:
         reader.read_keyed_state("x", "count")
     with pytest.raises(CheckpointError, match=r"no keyed state 'x': it has 'count', 'names', 'periods'"):
         reader.read_keyed_state("ledger", "x")
-    with pytest.raises(CheckpointError, match=r"no state 'x' that belongs to no key: it has none"):
+    with pytest.raises(CheckpointError, match=r"no state 'x' among its operator states: it has none"):
         reader.read_operator_state("ledger", "x")
     with pytest.raises(CheckpointError, match="no savepoint or checkpoint"):
         reader_of(left[0] / "nowhere")
@@ -197,7 +197,7 @@ def test_a_write_that_fails_leaves_nothing_and_a_path_is_used_once(left: tuple[P
         twice.write(str(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
     (tmp_path / "new").mkdir()
-    with pytest.raises(CheckpointError, match="is there already"):
+    with pytest.raises(CheckpointError, match="already exists"):
         writer_from(reader).write(str(tmp_path / "new"))
     assert (tmp_path / "new").exists()
     with pytest.raises(CheckpointError, match="no operator to write"):
@@ -339,13 +339,13 @@ def test_mistakes_with_state_without_a_key(tmp_path: Path) -> None:
     assert table.column_names == ["subtask", "map_key", "value_pickle", "value_text"]
     assert writer_from(reader).with_operator_state("op", "rules", table).write(str(tmp_path / "same"))
     writer = writer_from(reader)
-    with pytest.raises(CheckpointError, match="is not there yet"):
+    with pytest.raises(CheckpointError, match="does not exist yet"):
         writer.with_operator_state("new", "rules", [])
     with pytest.raises(CheckpointError, match="the state is broadcast state"):
         writer.with_operator_state("op", "rules", [], "list")
     with pytest.raises(CheckpointError, match="kind is 'heap'"):
         writer.with_operator_state("op", "rules", [], "heap")
-    with pytest.raises(CheckpointError, match="has no state 'x' that belongs to no key"):
+    with pytest.raises(CheckpointError, match="has no state 'x' among its operator states"):
         writer.with_operator_state("op", "x", [])
     with pytest.raises(StateError, match="give it a dict"):
         writer.with_operator_state("op", "rules", [1]).write(str(tmp_path / "bad"))

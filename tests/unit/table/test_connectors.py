@@ -202,6 +202,24 @@ def test_a_database_row_is_deleted(tables: StreamTableEnvironment, tmp_path: Pat
         assert database.execute("SELECT n, id FROM counts").fetchall() == [(2, 7)]
 
 
+def test_a_database_without_booleans_is_read(tables: StreamTableEnvironment, tmp_path: Path) -> None:
+    file = tmp_path / "x.db"
+    columns = "id BIGINT, is_open BOOLEAN, name STRING, share DOUBLE"
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE accounts (id INTEGER, is_open BOOLEAN, name TEXT, share REAL)")
+    tables.execute_sql(
+        f"CREATE TABLE d ({columns}) "
+        f"WITH ('connector' = 'jdbc', 'url' = 'jdbc:sqlite:{file}', 'table-name' = 'accounts')"
+    )
+    rows = [(1, True, "a", 0.5), (2, False, "b", 1.0), (3, None, None, None)]
+    values = "(1, TRUE, 'a', 0.5e0), (2, FALSE, 'b', 1e0), (3, CAST(NULL AS BOOLEAN), NULL, NULL)"
+    tables.execute_sql(f"INSERT INTO d VALUES {values}").wait()
+    found = sorted(map(tuple, tables.from_path("d").execute().collect()))
+    assert repr(found) == repr(rows)
+    opened = tables.sql_query("SELECT id FROM d WHERE is_open").execute().collect()
+    assert [tuple(row) for row in opened] == [(1,)]
+
+
 def test_generated_rows(tables: StreamTableEnvironment) -> None:
     tables.execute_sql(
         "CREATE TABLE g (id INT, name STRING, x DOUBLE) WITH ('connector' = 'datagen', 'fields.id.kind' = 'sequence', "

@@ -26,6 +26,22 @@ def test_the_program_prints_what_the_page_says(
     assert capsys.readouterr().out == printed
 
 
+def test_the_page_of_queries_is_one_program(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (DOCS / "sql_queries.md").read_text()
+    blocks = re.findall(r"^```(python run|text)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    namespace = {"__name__": "sql_queries"}
+    printed, compared = "", 0
+    for kind, content in blocks:
+        if kind == "text":
+            assert printed == content
+            compared += 1
+        else:
+            exec(compile(content, "docs/sql_queries.md", "exec", dont_inherit=True), namespace)
+            printed = capsys.readouterr().out
+    assert compared == 5
+    assert "+U[ann, 15]" in printed and "+U[vase, 2]" in printed
+
+
 def test_the_pages_have_programs() -> None:
     assert Counter(page for page, *_ in PROGRAMS) == COUNTS
 

@@ -180,7 +180,7 @@ def test_a_job_with_nothing_to_read_says_so_and_can_still_be_stopped() -> None:
     scripted(environment, ["a"], ends=False).add_sink(sink)
     client = started(environment)
     client.run_batch()
-    with pytest.raises(StalledJob, match="waits for data that will not come"):
+    with pytest.raises(StalledJob, match="waits for data that will never arrive"):
         client.run_batch()
     assert clock() == 7
     client.stop()

@@ -157,5 +157,5 @@ def test_the_fixture_makes_them(penstock_harness: Callable[..., Any]) -> None:
     assert isinstance(penstock_harness(Signs(), side_outputs=[ODD]), CoProcessHarness)
     given = CoProcessHarness(Signs())
     assert penstock_harness(given) is given
-    with pytest.raises(TypeError, match="Gather works on two keyed streams: say key1="):
+    with pytest.raises(TypeError, match="Gather works on two keyed streams: pass key1="):
         penstock_harness(Gather(), key1=str)

@@ -18,7 +18,7 @@ STREAMS = ROOT / "docs" / "streams.md"
 SAVEPOINTS = ROOT / "docs" / "savepoints.md"
 COLUMNS = ROOT / "docs" / "columns.md"
 JDBC = ROOT / "docs" / "jdbc.md"
-ENDS = ROOT / "docs" / "ends.md"
+SOURCES_AND_SINKS = ROOT / "docs" / "sources_and_sinks.md"
 EXAMPLE = ROOT / "examples" / "testing_a_job.py"
 FENCE = re.compile(r"^```python ?(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -29,7 +29,9 @@ def blocks(word: str, page: Path = PAGE) -> list[str]:
     return ["\n" * text.count("\n", 0, found.start(2)) + found[2] for found in FENCE.finditer(text) if found[1] == word]
 
 
-@pytest.mark.parametrize("page", [PAGE, WINDOWS, STREAMS, SAVEPOINTS, COLUMNS, JDBC, ENDS], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [PAGE, WINDOWS, STREAMS, SAVEPOINTS, COLUMNS, JDBC, SOURCES_AND_SINKS], ids=lambda page: page.stem
+)
 def test_the_program_of_the_page_runs(page: Path) -> None:
     # A module that nothing can import, so that its functions travel by value, as a script's do.
     namespace = {"__name__": f"{page.stem}_page"}
@@ -55,7 +57,7 @@ def test_only_the_block_for_spark_does_not_run() -> None:
     (shown,) = blocks("", JDBC)
     assert "AsyncConnection" in shown
     assert len(blocks("run-in-process", JDBC)) == 4
-    assert len(blocks("run-in-process", ENDS)) == 2
+    assert len(blocks("run-in-process", SOURCES_AND_SINKS)) == 2
 
 
 def test_every_fixture_is_on_the_page() -> None:

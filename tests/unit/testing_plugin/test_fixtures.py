@@ -162,7 +162,7 @@ def test_any_other(penstock_harness):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("Later()", "Later works on a keyed stream: say key=lambda element: ..."),
+        ("Later()", "Later works on a keyed stream: pass key=lambda element: ..."),
         ("KeyedProcessHarness(Later(), key=str), subtask=1", "give subtask to KeyedProcessHarness(...) itself"),
     ],
 )

@@ -9,17 +9,17 @@ A statement ends with a semicolon and may have many lines.
   INSERT INTO ...                  start a job in the background
   EXECUTE STATEMENT SET BEGIN
     INSERT ...; INSERT ...; END    start one job for several INSERTs
-  SHOW JOBS                        jobs that this shell started             \\j
-  STOP JOB 'id'                    end one; WITH SAVEPOINT: and keep its state
+  SHOW JOBS                        jobs started by this shell               \\j
+  STOP JOB 'id'                    stop a job; WITH SAVEPOINT keeps its state
   CREATE, ALTER, DROP              tables, views, databases, catalogs, functions
-  SHOW TABLES, DESCRIBE t          what there is                            \\d, \\d t
+  SHOW TABLES, DESCRIBE t          list tables, show columns                \\d, \\d t
   EXPLAIN ...                      the plan of a query or INSERT
   SET, SET 'key' = 'value'         show settings, change one
-  RESET, RESET 'key'               back to what the shell was started with
-  CLEAR                            an empty screen
+  RESET, RESET 'key'               back to the initial value
+  CLEAR                            clear the screen
   HELP                             this text                                \\h
-  QUIT, EXIT, Ctrl-D               leave; jobs end with the shell           \\q
+  QUIT, EXIT, Ctrl-D               leave the shell and cancel its jobs      \\q
 
-SET 'sql-client.execution.result-mode' = 'table' | 'changelog' | 'tableau' says how results are shown.
-Tab completes, the arrow keys bring back what was typed before, Ctrl-R searches it.
+SET 'sql-client.execution.result-mode' = 'table' | 'changelog' | 'tableau' sets how results are shown.
+Tab completes, the arrow keys recall earlier statements, Ctrl-R searches them.
 """

@@ -47,12 +47,12 @@ def run_interactive(configuration: Configuration, first: list[ScriptText], outpu
             if not all(scripts.run(script) for script in first):
                 return 1
             engine = "in this process" if configuration.get_string(ENGINE, "spark") == "in-process" else "on Spark"
-            _tell(f"Penstock {penstock.__version__}. Jobs run {engine}. HELP shows what can be typed, QUIT leaves.\n")
+            _tell(f"Penstock {penstock.__version__}. Jobs run {engine}. Type HELP for help, QUIT to leave.\n")
             session.begin_dialogue()
             Prompt(session).run()
         except KeyboardInterrupt:
             return 130
         finally:
-            with waiting("Ending the jobs of this shell ..."):
+            with waiting("Cancelling the jobs of this shell ..."):
                 scripts.end()
     return 0

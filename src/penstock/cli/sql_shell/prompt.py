@@ -126,7 +126,7 @@ def kept_history() -> History:
         with open(path, "ab", opener=open_private):
             return FileHistory(str(path))
     except OSError as error:
-        sys.stdout.write(f"What is typed is not kept for the next time: {path}: {error.strerror}\n")
+        sys.stdout.write(f"The history cannot be saved: {path}: {error.strerror}\n")
         return InMemoryHistory()
 
 

@@ -121,7 +121,7 @@ class Session:
             self._show(told(("savepoint path",), [(path,)]))
             return
         if command.with_drain:
-            raise SqlError("STOP JOB: WITH DRAIN is for WITH SAVEPOINT; a job that is only stopped drains nothing.")
+            raise SqlError("STOP JOB: WITH DRAIN needs WITH SAVEPOINT.")
         client.cancel().result()
         self._acknowledge()
 
@@ -139,7 +139,7 @@ class Session:
             ShellSettings.of({**config.to_map(), statement.key: value})
             config.set(statement.key, value)
             if not statement.key.startswith(TABLE_PREFIXES) and keys_of_nobody({statement.key: value}):
-                self._tell(f"Neither Penstock nor Spark knows the key {statement.key}.")
+                self._tell(f"Penstock and Spark do not know the key {statement.key}.")
         self._acknowledge()
 
     def _reset(self, key: str | None) -> None:

@@ -24,7 +24,7 @@ class Quit:
 
 @dataclass(frozen=True)
 class Clear:
-    """`CLEAR`: an empty screen."""
+    """`CLEAR`: clear the screen."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def written_out(text: str) -> str:
     alone, named = SHORT_FORMS.get(word.lower(), (None, None))
     if alone is None or (name.strip() and named is None):
         known = ", ".join(SHORT_FORMS)
-        raise SqlParserError(f"{text.strip()} is no command of the shell; the short forms are {known}. Try HELP;")
+        raise SqlParserError(f"{text.strip()} is not a shell command; the short forms are {known}. Try HELP;")
     return named.format(name.strip()) if named is not None and name.strip() else alone
 
 

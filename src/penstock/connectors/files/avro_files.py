@@ -40,7 +40,7 @@ def avro_blocks(
     try:
         stream = files.open_input_file(path)
     except FileNotFoundError:
-        raise SourceError(f"the file {path} is gone, but it has not been read to its end: put it back") from None
+        raise SourceError(f"the file {path} is gone, but was not read to its end: put it back") from None
     with stream:
         try:
             blocks = library.block_reader(stream, reader_schema)
@@ -59,7 +59,7 @@ def avro_blocks(
                 yield names, list(block)
                 at = stream.tell()
         except (ValueError, EOFError, StopIteration, KeyError, IndexError, TypeError) as error:
-            raise SourceError(f"{path} is no whole Avro file: {error or type(error).__name__}") from None
+            raise SourceError(f"{path} is not a complete Avro file: {error or type(error).__name__}") from None
 
 
 def _behind_marker(stream: Any, marker: bytes, at: int) -> Any:

@@ -1,4 +1,4 @@
-"""Which folder below a file sink's base path a record goes to."""
+"""Bucket assigners: the folder of each record below the base path of a file sink."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def wall_clock_ms() -> int:
 
 @dataclass(frozen=True)
 class BucketContext:
-    """What an assigner may look at beside the record."""
+    """The times that a bucket assigner can use."""
 
     processing_time_ms: int
     watermark: int
@@ -43,7 +43,7 @@ class BucketContext:
 
 
 class BucketAssigner(ABC):
-    """Gives each record its bucket: a folder, perhaps nested ("day=3/hour=7"), "" being the base path itself."""
+    """Assigns each record to a bucket: a folder, possibly nested ("day=3/hour=7"); "" is the base path."""
 
     clock: Callable[[], int] = staticmethod(wall_clock_ms)
 
@@ -134,7 +134,7 @@ class DateTimeBucketAssigner(BucketAssigner):
 
 @dataclass(frozen=True)
 class FunctionBucketAssigner(BucketAssigner):
-    """The bucket is what a function says of the record."""
+    """Assigns buckets with a function of the record."""
 
     function: Callable[[Any], Any]
 

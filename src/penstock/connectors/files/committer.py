@@ -1,7 +1,6 @@
-"""Publishing of staged files by rename: the second half of the exactly-once file sink, run on the driver.
+"""The committer of the file sink: publishes staged files by renaming them, on the driver.
 
-What is to be published is decided by the writers. A file that is not as its writer left it is not published, nor is any
-other of its version.
+If one file of a version has changed since it was written, no file of that version is published.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ class ClearStaging:
 
 
 class FileCommitter(Committer):
-    """Applies what the writers ask for, in an order that never removes a file still to be published."""
+    """Publishes and cleans up what the writers report, in a safe order."""
 
     def __init__(self, location: str) -> None:
         """Take the base path of the sink."""
@@ -124,8 +123,8 @@ class FileCommitter(Committer):
                 raise SinkError(
                     f"The file sink at {self._storage.location} cannot publish {item.final}: its staged file "
                     f"{self._storage.full(item.staged)} {damage}. Nothing of this version was published. Restore the "
-                    "file from a copy, or start from a savepoint. Tasks and driver must see one directory, and nobody "
-                    "else may touch it."
+                    "file from a copy, or start from a savepoint. Tasks and driver must use the same directory, and "
+                    "nothing else may change it."
                 )
 
     def _apply(self, files: list[PublishFile], committables: list[Any]) -> None:

@@ -1,7 +1,4 @@
-"""Small files made into larger ones before they show: how long finished files wait, and how they are joined.
-
-The joining itself is the format's.
-"""
+"""Compaction of small files before they are published: how long finished files wait, and how they are merged."""
 
 from __future__ import annotations
 
@@ -18,18 +15,18 @@ COMPACTED = "compacted-"
 
 @dataclass(frozen=True)
 class FileCompactStrategy:
-    """When the files that wait in a bucket are compacted: after some checkpoints, or at some size; -1 is never."""
+    """When to compact the waiting files of a bucket: after some checkpoints, or at some size; -1 means never."""
 
     num_checkpoints: int = -1
     size_threshold: int = -1
 
     @staticmethod
     def builder() -> FileCompactStrategy.Builder:
-        """Start with neither."""
+        """Return a new builder."""
         return FileCompactStrategy.Builder()
 
     class Builder:
-        """Collects when to compact."""
+        """Builds a `FileCompactStrategy`."""
 
         def __init__(self) -> None:
             self._num_checkpoints = -1
@@ -38,17 +35,17 @@ class FileCompactStrategy:
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """Compact when so many checkpoints have passed since the first file came."""
+            """Compact this many checkpoints after the first file."""
             self._num_checkpoints = _positive("enable_compaction_on_checkpoint", num_checkpoints_before_compaction)
             return self
 
         def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
-            """Compact when the files that wait have so many bytes."""
+            """Compact when the waiting files have this many bytes."""
             self._size_threshold = _positive("set_size_threshold", size_threshold)
             return self
 
         def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategy.Builder:
-            """Accept Flink's setting: every subtask compacts what it wrote, and there are as many as the sink has."""
+            """Accepted without effect: every subtask compacts the files it wrote."""
             _positive("set_num_compact_threads", num_compact_threads)
             return self
 
@@ -67,21 +64,21 @@ class FileCompactStrategy:
 
 @dataclass(frozen=True)
 class FileCompactor:
-    """How files become one: joined as their format has it, with `delimiter` between them, or not at all."""
+    """How files are merged: as their format requires, with an optional `delimiter`, or not at all."""
 
     is_joining: bool = True
     delimiter: bytes = b""
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
-        """Join files; formats that have more than lines are joined as they need it, so they take no delimiter."""
+        """Merge files as their format requires; only line formats take a delimiter."""
         if file_delimiter is not None and not isinstance(file_delimiter, bytes):
             raise ConfigurationError(f"concat_file_compactor: the delimiter is bytes, got {file_delimiter!r}.")
         return FileCompactor(True, file_delimiter or b"")
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:
-        """Let files wait and leave them as they are."""
+        """Publish files together, without merging them."""
         return FileCompactor(False)
 
 

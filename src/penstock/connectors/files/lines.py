@@ -38,8 +38,8 @@ def open_bytes(files: arrow_fs.FileSystem, path: str) -> Any:
         return raw if codec is None else pa.CompressedInputStream(raw, codec)
     except FileNotFoundError:
         raise SourceError(
-            f"the file {path} is gone, but it has not been read to its end: put it back, or start the job anew "
-            "with another checkpoint directory"
+            f"the file {path} is gone, but was not read to its end: put it back, or start the job again with another "
+            "checkpoint directory"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Which files a path, folder or glob stands for, by the rules of Spark."""
+"""The files of a path, folder or glob, by Spark's rules."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class FileListing:
                 yield from self._inside(files, info.path, recursive)
             elif info.type == arrow_fs.FileType.Directory and "=" in info.base_name:
                 raise SourceError(
-                    f"The folder {info.path} stands for a column, which only Spark reads: run the job on Spark, "
+                    f"The folder {info.path} is a partition column, which only Spark reads: run the job on Spark, "
                     "or use recursive=True, which takes its files without the column."
                 )
 

@@ -1,4 +1,4 @@
-"""Files as a source that Penstock's own tasks read: each file is a partition, read in ranges; needs no Spark.
+"""A file source that Penstock reads itself, without Spark: each file is a partition, read in ranges.
 
 The formats are in `penstock.connectors.files.readers`. Every file that was ever read stays in the positions of the job,
 so folders with very many files belong on Spark.

@@ -1,4 +1,4 @@
-"""Readers of files that need no Spark: a file has numbered positions, and a range of them is read as blocks.
+"""File readers that do not need Spark: they read ranges of numbered positions as blocks.
 
 What a position is depends on the format: 64 bytes of lines or Avro blocks, a row of Parquet and ORC, or the whole file
 where it can only be read from its start. Which files there are is known elsewhere.
@@ -244,9 +244,9 @@ def open_columns(files: arrow_fs.FileSystem, path: str, file_format: str) -> Ope
         stream = files.open_input_file(path)
         return _open_parquet(stream) if file_format == "parquet" else _open_orc(stream)
     except FileNotFoundError:
-        raise SourceError(f"the file {path} is gone, but it has not been read to its end: put it back") from None
+        raise SourceError(f"the file {path} is gone, but was not read to its end: put it back") from None
     except (pa.ArrowException, OSError) as error:
-        raise SourceError(f"{path} is no whole {file_format} file: {error}") from None
+        raise SourceError(f"{path} is not a complete {file_format} file: {error}") from None
 
 
 def _open_parquet(stream: Any) -> OpenedColumns:
@@ -303,7 +303,7 @@ _LINE_OPTIONS = frozenset({"encoding", "lineSep"})
 
 
 def check_options(file_format: str, options: Mapping[str, str]) -> None:
-    """Refuse options that only Spark's readers know."""
+    """Raise for options that only Spark's readers support."""
     known = {"csv": _CSV_OPTIONS, "text": _LINE_OPTIONS, "json": _LINE_OPTIONS}.get(file_format, frozenset())
     unknown = sorted(set(options) - known)
     if unknown:

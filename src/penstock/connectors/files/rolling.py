@@ -1,4 +1,4 @@
-"""When a part file is finished: by size, age or inactivity, or with every checkpoint."""
+"""Rolling policies: when a part file is finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of files for which nobody declared them, learned as Spark learns them."""
+"""Column types of files without a declared schema, inferred as Spark infers them."""
 
 from __future__ import annotations
 

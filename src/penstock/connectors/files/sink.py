@@ -150,7 +150,8 @@ class FileSink(Sink):
             self.file_format.create_encoder(name, loaded(learned)).merge(storage, chunks, stream)
         except FileNotFoundError as failure:
             raise SinkError(
-                f"Sink {name!r} has begun files that are not in {self.location} ({failure}): keep the directory of the "
+                f"Sink {name!r} has unfinished files that are not in {self.location} ({failure}): keep the directory "
+                "of the "
                 "sink, and start from a savepoint or from the newest checkpoint."
             ) from failure
 
@@ -195,7 +196,7 @@ def check_chunks(storage: Storage, name: str, chunks: tuple[Chunk, ...]) -> None
             raise SinkError(
                 f"Sink {name!r} cannot finish a file of {storage.location}: its staged part "
                 f"{storage.full(chunk.path)} {damage}. Nothing of it was published. Restore it from a copy, or "
-                f"start from a savepoint. The folder {STAGING} must not be touched while the job lives."
+                f"start from a savepoint. The folder {STAGING} must not be changed while the job runs."
             )
 
 
@@ -252,8 +253,12 @@ class FileWriter(SinkWriter):
     def begin(self, version: int, attempt: str, state: FileSinkState | None) -> None:
         """Take over the carried parts and remove what earlier batches left behind."""
         self._close_streams()
+        is_new_try = path_segment(attempt) != self._attempt
         self._reset(version, path_segment(attempt), FileSinkState() if state is None else state)
-        self._remove_orphans()
+        # In continuous mode versions of one try overlap: what the next one begins with is not sealed yet, and a restart
+        # would need files that are not listed any more.
+        if is_new_try:
+            self._remove_orphans()
 
     def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:
         """Sort the records into buckets and append them to the chunks there."""
@@ -397,7 +402,7 @@ class FileWriter(SinkWriter):
         except FileNotFoundError as failure:
             raise SinkError(
                 f"Sink {self._name!r} cannot finish a file of {self._sink.location}: a staged part of it is gone "
-                f"({failure}). The folder {STAGING} must not be touched while the job lives."
+                f"({failure}). The folder {STAGING} must not be changed while the job runs."
             ) from failure
         return path, stream
 

@@ -73,10 +73,10 @@ class FileSource(FrameSource[T_co]):
         discovery_ms: int | None = None,
         row_format: RowFormat | None = None,
     ) -> None:
-        """Describe the source; `row_format` None gives lines for text and rows with names for the rest."""
+        """Describe the source; `row_format` None means lines for text and named rows for other formats."""
         self.paths = [os.fspath(path) for path in (paths if isinstance(paths, list) else [paths])]
         if not self.paths or not all(self.paths):
-            raise ConfigurationError("A file source needs at least one path, and none of them may be empty.")
+            raise ConfigurationError("A file source needs at least one path, and no path may be empty.")
         self.paths = [absolute(path) for path in self.paths]
         if discovery_ms is not None and discovery_ms <= 0:
             raise ConfigurationError(f"The discovery interval of a file source must be above 0, got {discovery_ms} ms.")
@@ -136,10 +136,10 @@ class FileSource(FrameSource[T_co]):
         return schema
 
     def nothing_to_infer(self) -> SourceError:
-        """What to tell if nobody says what the columns are, and no file does."""
+        """Return the error for a source without schema and without files to infer it from."""
         return SourceError(
-            f"The file source {', '.join(self.paths)} has no {self.reading.file_format} files to learn columns from: "
-            f"give a schema, such as schema='id BIGINT, name STRING', or start the job when there are files."
+            f"The file source {', '.join(self.paths)} has no {self.reading.file_format} files to infer columns from: "
+            "pass a schema, such as schema='id BIGINT, name STRING', or start the job when there are files."
         )
 
     def _options(self) -> dict[str, str]:

@@ -1,7 +1,4 @@
-"""A source that makes its records as columns: a function of many record numbers at once.
-
-Numbering, splits and rate are those of every generator.
-"""
+"""A source of records generated as columns, with a function of many record numbers."""
 
 from __future__ import annotations
 
@@ -139,7 +136,7 @@ def _form_of(type_info: TypeInformation) -> Form:
     if isinstance(type_info, RecordTypeInfo):
         if not is_plain_record(type_info.record_class):
             raise ConfigurationError(
-                f"of_columns: {type_info.record_class.__qualname__} is no dataclass or named tuple whose fields are "
+                f"of_columns: {type_info.record_class.__qualname__} is not a dataclass or named tuple whose fields are "
                 f"just what it is made from: leave out __post_init__ and __init__, or generate single records."
             )
         return type_info.record_class

@@ -1,7 +1,4 @@
-"""A source that makes its records: record n is a pure function of n, so any range can be made again.
-
-The clock is the caller's (`elapsed_ms`).
-"""
+"""A source of generated records: record n depends only on n, so any range can be generated again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The database systems that Penstock writes to: how to connect, what their SQL looks like, which errors may pass.
-
-What is written in one is the sinks' business.
-"""
+"""Supported databases: how to connect, their SQL dialect, and which errors are temporary."""
 
 from __future__ import annotations
 
@@ -62,21 +59,21 @@ class Database(ABC):
 
     @abstractmethod
     def check(self, cursor: Any, statement: Statement) -> list[str]:
-        """Let the database say whether it understands a statement, without running it, and the types of its parameters.
+        """Check a statement without running it, and return the types of its parameters.
 
         An empty list if values are stored as they are, whatever the type of the column.
         """
 
     @abstractmethod
     def may_pass(self, error: Exception) -> bool:
-        """Whether trying again may help: a lost connection, a deadlock, a server that restarts."""
+        """Return whether a retry may help: after a lost connection, a deadlock, a server restart."""
 
     def parameters(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Values as the driver takes them."""
         return values
 
     def drop(self, connection: Any) -> None:
-        """Close a connection within a transaction, perhaps a broken one; the database undoes what was begun."""
+        """Close a connection, possibly a broken one; an open transaction is rolled back."""
         connection.close()
 
 
@@ -198,8 +195,7 @@ def database_of(url: str, user: str | None = None, password: str | None = None, 
         path = rest.removeprefix("//") if rest.startswith("///") else rest
         if path in ("", ":memory:"):
             raise ConfigurationError(
-                f"JDBC URL {url!r}: tasks run in processes of their own, so a database in memory would be seen by none"
-                " of the others; name a file"
+                f"JDBC URL {url!r}: tasks are separate processes, which cannot share an in-memory database; use a file"
             )
         return SqliteDatabase(f"jdbc:sqlite:{path}", {"path": path})
     if importlib.util.find_spec("psycopg") is None:
@@ -258,7 +254,7 @@ def transaction(database: Database) -> Iterator[Any]:
 
 
 def in_transaction(database: Database, work: Callable[[Any], T], max_retries: int, who: str) -> T:
-    """Do `work(cursor)` in a transaction, again if it failed by something that may pass, after Flink's pauses."""
+    """Run `work(cursor)` in a transaction; retry temporary errors, with Flink's delays."""
     for number in range(max_retries + 1):
         try:
             with transaction(database) as cursor:
@@ -266,12 +262,12 @@ def in_transaction(database: Database, work: Callable[[Any], T], max_retries: in
         except database.library.Error as error:
             if number == max_retries or not database.may_pass(error):
                 raise
-            _log.warning("%s: %s is tried again: %s", who, database.url, str(error).strip())
+            _log.warning("%s: %s is retried: %s", who, database.url, str(error).strip())
         time.sleep(number)
     raise AssertionError("the last try returns or raises")
 
 
 def complaint(who: str, what: str, database: Database, error: Exception) -> SinkError:
-    """What a user is told of an error of the database."""
+    """Return the error message for an error of the database."""
     said = str(error).strip() or type(error).__name__
     return SinkError(f"{who} cannot {what} {database.url}: {said}")

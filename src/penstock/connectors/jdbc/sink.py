@@ -1,4 +1,4 @@
-"""Sinks to databases: rows written by tasks in batches (at least once), or staged and published with a marker row.
+"""Database sinks: rows are written by tasks in batches (at least once), or staged and published with a marker row.
 
 How a database is spoken to is `penstock.connectors.jdbc.databases`, how staging works
 `penstock.connectors.staged_sink`.
@@ -118,7 +118,7 @@ class JdbcSink(StagedSink):
             if column in _CHANGED_BY.get(declared, ()):
                 raise SinkError(
                     f"{who}: the field {name!r} is declared as {declared!r}, and its column is {column}, which would "
-                    "change values without a word. Declare the type of the column and map the values to it, or change "
+                    "silently change values. Declare the type of the column and map the values to it, or change "
                     "the column."
                 )
 
@@ -311,7 +311,8 @@ def ensure_commits_table(database: Database, who: str) -> None:
     if still is not None:
         error = failure or still
         raise SinkError(
-            f"{complaint(who, f'make the table {COMMITS_TABLE} in', database, error)}\nLet somebody who may do so run: "
+            f"{complaint(who, f'create the table {COMMITS_TABLE} in', database, error)}\nAsk someone with the rights "
+            "to run: "
             f"{CREATE_COMMITS_TABLE}"
         ) from error
 

@@ -75,7 +75,7 @@ class JdbcSource(PartitionedSource[Any]):
         return self.growth is not None
 
     def validate(self, name: str) -> None:
-        """Let the database say whether it understands the query."""
+        """Check the query in the database."""
         with _connected(self, name) as cursor:
             _run(self, name, cursor, f"SELECT * FROM ({self.sql}) AS penstock_rows LIMIT 0", ())
             names = [each[0] for each in cursor.description]
@@ -161,7 +161,7 @@ def _kind_of(value: Any, source: JdbcSource, name: str) -> str:
     assert source.growth is not None
     raise SourceError(
         f"source {name!r}: column {source.growth.column!r} holds {value!r}, but only whole numbers, dates and "
-        "timestamps tell what is new; choose another column"
+        "timestamps work; choose another column"
     )
 
 
@@ -214,7 +214,7 @@ class _GrowthEnumerator(PartitionEnumerator):
         except SourceError as error:
             if error.__cause__ is None or not self._source.database.may_pass(error.__cause__):  # type: ignore[arg-type]
                 raise
-            _log.warning("%s; it is asked again", error)
+            _log.warning("%s; retrying", error)
             return at
         if high is None:
             return self._stop_of_empty(name, at)

@@ -1,4 +1,4 @@
-"""SQL with question marks for parameters, as JDBC writes it, and the forms that Python's drivers want."""
+"""SQL statements with JDBC's question marks, converted for Python drivers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def upsert(table: str, columns: Sequence[str], key_columns: Sequence[str]) -> st
     missing = [key for key in key_columns if key not in columns]
     if missing:
         raise ConfigurationError(
-            f"JdbcSink.upsert: the key column {missing[0]!r} is no field of the row type; it has {', '.join(columns)}"
+            f"JdbcSink.upsert: the key column {missing[0]!r} is not a field of the row type, which has "
+            f"{', '.join(columns)}"
         )
     others = [column for column in columns if column not in key_columns]
     change = ", ".join(f"{_quoted(column)} = EXCLUDED.{_quoted(column)}" for column in others)

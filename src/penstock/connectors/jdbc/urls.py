@@ -1,4 +1,4 @@
-"""JDBC's URLs and what they say in the words of Python's drivers."""
+"""JDBC URLs, translated to settings of Python drivers."""
 
 from __future__ import annotations
 

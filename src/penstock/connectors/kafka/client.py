@@ -1,4 +1,4 @@
-"""Kafka clients of a source: how they are made, and what their errors mean."""
+"""Kafka clients of a source, and their errors."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ T = TypeVar("T")
 
 
 class KafkaSourceError(PenstockError):
-    """Kafka does not give what a source needs."""
+    """A Kafka source cannot read."""
 
 
 def partition_name(topic: str, partition: int) -> str:
-    """How a partition is called in positions, metrics and messages.
+    """Return the name of a partition in positions, metrics and messages.
 
     >>> partition_name("orders", 3)
     'orders-3'
@@ -78,7 +78,7 @@ class KafkaAccess:
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def option(self, name: str) -> str:
-        """A setting that is Penstock's own business, not the client's."""
+        """A setting for Penstock itself, not for the client."""
         return str(self.properties.get(name, _DEFAULTS[name]))
 
     def number(self, name: str) -> int:
@@ -152,7 +152,7 @@ def error_of(failure: Exception) -> Any:
 
 
 def is_passing(error: Any) -> bool:
-    """Whether it may work if it is tried again: brokers start, move partitions and lose connections."""
+    """Return whether a retry may help: brokers start, move partitions and lose connections."""
     codes = client_library().KafkaError
     return not error.fatal() and (
         error.retriable()
@@ -181,7 +181,7 @@ def is_passing(error: Any) -> bool:
 
 
 def answered(ask: Callable[[float], T], access: KafkaAccess, who: str, what: str) -> T:
-    """The answer to a question, asked again while Kafka may still come to answer it; `ask` gets the seconds left."""
+    """Call `ask` until Kafka answers or the time is up; `ask` gets the seconds left."""
     library = client_library()
     give_up = time.monotonic() + access.timeout
     while True:

@@ -1,4 +1,4 @@
-"""From Kafka's messages to values: deserializers, and what becomes of a record that cannot be read."""
+"""Deserializing Kafka messages, and handling bad records."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class KafkaRecord:
 
 
 class KafkaRecordDeserializationSchema(ABC, Generic[T_co]):
-    """Turns whole records, with key, headers and where they come from, into values; to be written by the user."""
+    """Deserializes whole records, with key, headers and position; subclass it."""
 
     @abstractmethod
     def deserialize(self, record: KafkaRecord) -> Any:
@@ -89,7 +89,7 @@ class ValueOnly(KafkaRecordDeserializationSchema[T_co]):
 
 @dataclass(frozen=True)
 class BadRecords:
-    """What becomes of a record whose deserializer raises: the job fails, it is skipped, or goes to a side output."""
+    """What to do with a record whose deserializer raises: fail, skip, or send it to a side output."""
 
     does_fail: bool = True
     tag: str | None = None

@@ -1,4 +1,4 @@
-"""Which Kafka partitions a source reads, where they begin and how far they go."""
+"""Finds the Kafka partitions of a source, and their first and last offsets."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class KafkaEnumerator(PartitionEnumerator):
 
     def _begun(self, choice: OffsetChoice, new: list[str]) -> dict[str, FoundPartition]:
         if new:
-            _log.info("%s has found partitions: %s", self._who, ", ".join(new))
+            _log.info("%s found partitions: %s", self._who, ", ".join(new))
         starts = self._book.resolve(choice, new)
         stops = self.stops(new)
         return {name: FoundPartition(starts[name], stops.get(name)) for name in new}
@@ -125,7 +125,7 @@ class KafkaEnumerator(PartitionEnumerator):
                 self._silent.pop(name, None)
             elif self._asked - self._silent.setdefault(name, self._asked) >= self._access.timeout:
                 raise KafkaSourceError(
-                    f"{self._who}: Kafka at {self._access.servers} has told nothing of partition {name} for "
+                    f"{self._who}: Kafka at {self._access.servers} has not reported partition {name} for "
                     f"{self._access.timeout:g} s; it was deleted, or its brokers are down"
                 )
         found = {name: self._ends.get(name, at) for name, at in positions.items()}
@@ -160,14 +160,14 @@ class KafkaEnumerator(PartitionEnumerator):
 
 def _shrunk(who: str, name: str, at: int, last: int) -> KafkaSourceError:
     return KafkaSourceError(
-        f"{who} had read partition {name} up to offset {at}, but it ends at {last}: the topic was deleted and made "
-        "again, or lost records; start without the old checkpoint to read it anew"
+        f"{who} had read partition {name} up to offset {at}, but it ends at {last}: the topic was deleted and created "
+        "again, or lost records; start without the old checkpoint to read it from the start"
     )
 
 
 def lost(who: str, name: str, at: int, first: int) -> KafkaSourceError:
-    """What to tell where Kafka has removed records before they were read."""
+    """Return the error for records that Kafka deleted before they were read."""
     return KafkaSourceError(
-        f"{who}: the records {at}..{first - 1} of partition {name} are gone: Kafka removed them before they were read; "
-        "set the property 'auto.offset.reset' to 'earliest' to go on with the oldest that are left"
+        f"{who}: the records {at}..{first - 1} of partition {name} are gone: Kafka deleted them before they were read; "
+        "set the property 'auto.offset.reset' to 'earliest' to continue with the oldest remaining ones"
     )

@@ -1,4 +1,4 @@
-"""Telling a Kafka consumer group how far a job is, so that lag tools see it; the job itself never reads that."""
+"""Commits the positions of a job to a Kafka consumer group, for lag tools; the job itself never reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client library of Kafka, which is an extra of Penstock: imported where it is first needed."""
+"""Imports Kafka's client library, an optional dependency, on first use."""
 
 from __future__ import annotations
 

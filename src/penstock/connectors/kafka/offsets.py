@@ -1,4 +1,4 @@
-"""Where reading a Kafka partition begins or stops: the choice as data, and its answer from a cluster."""
+"""Start and stop offsets of Kafka partitions: the user's choice, and its resolution."""
 
 from __future__ import annotations
 

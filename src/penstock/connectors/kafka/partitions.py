@@ -1,4 +1,4 @@
-"""A Kafka subscription as a source of partitions: puts enumerator, reader and group committer together."""
+"""The Kafka source: combines enumerator, reader and group committer."""
 
 from __future__ import annotations
 

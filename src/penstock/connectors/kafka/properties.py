@@ -1,7 +1,7 @@
-"""Kafka's settings as users know them from Java, turned into those of librdkafka.
+"""Translates the properties of Kafka's Java clients to librdkafka.
 
-Most names are the same in both. What has another name is translated, what only a JVM can use is left out with a
-warning, and what would change where records go or who may read them is refused.
+Most names are the same in both. Other names are translated, properties that only a JVM can use are ignored with a
+warning, and properties that affect where records go or who may read them are refused.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def client_properties(java_style: dict[str, str], who: str) -> dict[str, str]:
         if name in _REFUSED:
             raise ConfigurationError(f"{who}: the Kafka property {name!r} cannot be used: {_REFUSED[name]}")
         if name in _WITHOUT_MEANING:
-            _log.warning("%s: the Kafka property %r has no meaning here and is left out", who, name)
+            _log.warning("%s: the Kafka property %r has no effect here and is ignored", who, name)
         elif name == "buffer.memory":
             found["queue.buffering.max.kbytes"] = str(max(1, _whole_number(name, value, who) // 1024))
         elif name == "ssl.endpoint.identification.algorithm":
@@ -94,7 +94,7 @@ def client_properties(java_style: dict[str, str], who: str) -> dict[str, str]:
 
 
 def refused_property(error: Exception, who: str) -> ConfigurationError:
-    """What to tell a user whose settings librdkafka did not take."""
+    """Return the error for settings that librdkafka refuses."""
     details: Any = error.args[0] if error.args else error
     reason = details.str() if hasattr(details, "str") else str(details)
     return ConfigurationError(f"{who}: Kafka's client refuses its settings: {reason}")
@@ -104,7 +104,7 @@ def _text(name: str, value: Any, who: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, (str, int, float)):
-        raise ConfigurationError(f"{who}: the Kafka property {name!r} is a text, got {type(value).__name__}")
+        raise ConfigurationError(f"{who}: the Kafka property {name!r} must be a string, got {type(value).__name__}")
     return str(value)
 
 

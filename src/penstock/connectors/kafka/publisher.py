@@ -65,16 +65,16 @@ class KafkaPublisher(Publisher):
             shut_out += error.code() in (kafka.KafkaError._FENCED, kafka.KafkaError.PRODUCER_FENCED)
             if shut_out > _TIMES_SHUT_OUT_MAX:
                 raise SinkError(
-                    f"{who} was shut out by another process with the transactional id "
-                    f"{self.transactional_id(publication)!r}: give each job a transactional id prefix of its own, and "
-                    "start it only once"
+                    f"{who} was fenced off by another process with the transactional id "
+                    f"{self.transactional_id(publication)!r}: give each job its own transactional id prefix, and start "
+                    "it only once"
                 )
             if is_hopeless(error) or time.monotonic() + pause > give_up:
                 raise SinkError(
                     f"{who} cannot publish version {publication.version} to {self.settings['bootstrap.servers']}: "
                     f"{error.str()} ({error.name()}). It stays staged and is published when the job is started again."
                 )
-            _log.warning("%s: publishing version %d is tried again: %s", who, publication.version, error.str())
+            _log.warning("%s: publishing version %d is retried: %s", who, publication.version, error.str())
             time.sleep(pause)
             pause = min(pause * 2, _LAST_PAUSE_SECONDS)
 

@@ -1,7 +1,6 @@
-"""Reading Kafka partitions in a task: one consumer for all partitions of a subtask, kept from batch to batch.
+"""Reads Kafka partitions in a task, with one consumer per subtask, kept from batch to batch.
 
-Where the next range begins where the last one ended, what was fetched ahead is used; otherwise the partition is
-assigned anew.
+If the next range continues the last one, prefetched messages are used; otherwise the partition is assigned again.
 """
 
 from __future__ import annotations

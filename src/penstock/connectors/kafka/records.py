@@ -1,4 +1,4 @@
-"""From records of a stream to messages of Kafka: topic, key, value, headers, partition and time.
+"""Turns records of a stream into Kafka messages: topic, key, value, headers, partition and time.
 
 Messages of a block stay in columns: most sinks have one topic and neither headers nor a partitioner, and what is not
 there costs nothing.

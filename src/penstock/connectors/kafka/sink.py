@@ -1,4 +1,4 @@
-"""The Kafka sink: what is written directly by tasks (at least once, or without any promise), and what is staged.
+"""The Kafka sink: tasks write directly (at least once, or without a guarantee), or records are staged (exactly once).
 
 The exactly-once way is `penstock.connectors.staged_sink`, with the encoder of `kafka/records.py` and the publisher of
 `kafka/publisher.py`.
@@ -28,7 +28,7 @@ _END_SECONDS = 120.0
 
 
 class KafkaSink(StagedSink):
-    """Writes records to Kafka with the promise it was built with; made by `KafkaSink.builder()`."""
+    """Writes records to Kafka; use `KafkaSink.builder()`."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class KafkaSink(StagedSink):
         self.prefix = transactional_id_prefix
         if self.is_staged and not transactional_id_prefix:
             raise ConfigurationError(
-                "KafkaSink: exactly-once delivery needs set_transactional_id_prefix(...), a text that no other job on "
+                "KafkaSink: exactly-once delivery needs set_transactional_id_prefix(...), a name that no other job on "
                 "the same Kafka cluster uses"
             )
 

@@ -1,4 +1,4 @@
-"""PyFlink's module of connector foundations: the contracts live in `penstock.connectors`, this gives them its path."""
+"""Base classes of connectors, under PyFlink's path; defined in `penstock.connectors`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["DeliveryGuarantee", "Sink", "Source", "StreamTransformer", "Supports
 
 
 class StreamTransformer(ABC):
-    """A change to the stream that a sink wants in front of itself."""
+    """Changes the stream before it reaches a sink."""
 
     @abstractmethod
     def apply(self, ds: Any) -> Any:
-        """Return the stream that the sink should get instead of `ds`."""
+        """Return the stream to write instead of `ds`."""
 
 
 class SupportsPreprocessing(ABC):
-    """A sink that transforms its stream first; asked when the sink is added to the stream."""
+    """A sink that transforms its stream first, when it is added to the stream."""
 
     @abstractmethod
     def get_transformer(self) -> StreamTransformer | None:

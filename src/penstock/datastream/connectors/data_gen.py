@@ -1,4 +1,4 @@
-"""Java's names for the data generator; the source itself is `penstock.connectors.generated.numbered`."""
+"""Generated data, under the names of Flink's Java API."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ class GeneratorFunction(ABC, Generic[T_co]):
 
     @abstractmethod
     def map(self, value: int) -> T_co:
-        """Make record number `value`; must depend on nothing else, because a batch may be made again."""
+        """Return record number `value`; it must depend only on the number, because a batch may run again."""
 
 
 @dataclass(frozen=True)
 class RateLimiterStrategy:
-    """How fast a generator may go, all subtasks together."""
+    """The rate limit of a generator, for all subtasks together."""
 
     records_per_second: float | None = None
 
     @staticmethod
     def per_second(records_per_second: float) -> RateLimiterStrategy:
-        """Limit to so many records a second."""
+        """Limit the rate to this many records per second."""
         return RateLimiterStrategy(records_per_second)
 
     @staticmethod
     def no_op() -> RateLimiterStrategy:
-        """Go as fast as possible."""
+        """Do not limit the rate."""
         return RateLimiterStrategy()
 
 
 class DataGeneratorSource(DataGenerator[T_co]):
-    """Records made by a function of their number: exactly-once, because record n is the same whenever it is made.
+    """Generates records with a function of the record number: exactly-once, because record n is always the same.
 
-    A function of two arguments is also given a `random.Random` that depends only on `seed` and the number.
+    A function with two parameters also gets a `random.Random` that depends only on `seed` and the number.
     """
 
     @overload
@@ -75,7 +75,7 @@ class DataGeneratorSource(DataGenerator[T_co]):
         rate_limiter_strategy: RateLimiterStrategy | None = None,
         seed: int = 0,
     ) -> None:
-        """Make `count` records, or endlessly many if it is None."""
+        """Generate `count` records, or an unbounded stream if it is None."""
         limiter = _limiter(rate_limiter_strategy)
         if isinstance(generator_function, GeneratorFunction):
             generator_function = generator_function.map
@@ -91,7 +91,7 @@ class DataGeneratorSource(DataGenerator[T_co]):
         *,
         row_format: str = "row",
     ) -> ColumnGenerator:
-        """Make records many at a time, as columns: `function(numbers)` returns a dict of arrays, or a RecordBatch.
+        """Generate records as columns: `function(numbers)` returns a dict of arrays, or a RecordBatch.
 
         `numbers` is an int64 array of numpy; there must be one value for each, that depends on that number only. A
         function of two arguments is also given random numbers (`random()`, `integers(low, high)`) of these records.

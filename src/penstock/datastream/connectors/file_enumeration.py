@@ -1,4 +1,4 @@
-"""PyFlink's names for how files are found and handed to readers, which the engine does here."""
+"""PyFlink's file enumerators and split assigners; here the engine does this."""
 
 from __future__ import annotations
 

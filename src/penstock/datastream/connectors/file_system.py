@@ -1,4 +1,4 @@
-"""PyFlink's names for file sources and sinks; the work is done in `penstock.connectors`."""
+"""File sources and sinks, under PyFlink's names."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class BulkFormat(Generic[T_co]):
 
 
 class FileSourceBuilder(Generic[T_co]):
-    """Collects the settings of a file source."""
+    """Builds a file source."""
 
     def __init__(self, source_format: StreamFormat[T_co] | BulkFormat[T_co], paths: list[str]) -> None:
         self._format = source_format
@@ -80,12 +80,12 @@ class FileSourceBuilder(Generic[T_co]):
         self._discovery_ms: int | None = None
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder[T_co]:
-        """Watch the paths for new files; the source does not end."""
+        """Watch the paths for new files; makes the source unbounded."""
         self._discovery_ms = _interval_ms("FileSourceBuilder.monitor_continuously", discovery_interval)
         return self
 
     def process_static_file_set(self) -> FileSourceBuilder[T_co]:
-        """Read what is there when the job starts, then end (the default)."""
+        """Read the files present when the job starts, then end (the default)."""
         self._discovery_ms = None
         return self
 
@@ -113,7 +113,7 @@ class FileSourceBuilder(Generic[T_co]):
 
 
 class FileReadingSettings(TypedDict, total=False):
-    """Settings that the short forms of `FileSource` share."""
+    """Settings common to the short forms of `FileSource`."""
 
     monitor_interval: Duration | None
     max_files_per_batch: int | None
@@ -123,7 +123,7 @@ class FileReadingSettings(TypedDict, total=False):
 
 
 class FileSource(file_source.FileSource[T_co]):
-    """Files as a source: exactly-once; bounded unless `monitor_continuously` or `monitor_interval` is used."""
+    """Reads files exactly-once; bounded unless `monitor_continuously` or `monitor_interval` is used."""
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat[A], *paths: str) -> FileSourceBuilder[A]:
@@ -151,12 +151,14 @@ class FileSource(file_source.FileSource[T_co]):
     ) -> FileSource[Any]:
         """Read CSV as rows; without a schema the columns are inferred when the job starts.
 
-        A quote within quotes is written twice, as `FileSink.csv` writes it; `CsvReaderFormat` reads other layouts.
+        A quote inside quotes is doubled, as in `FileSink.csv`; use `CsvReaderFormat` for other layouts.
         """
         if not isinstance(header, bool):
             raise ConfigurationError(f"FileSource.csv: header must be True or False, got {header!r}.")
         if not isinstance(delimiter, str) or not delimiter:
-            raise ConfigurationError(f"FileSource.csv: delimiter must be a sign such as ';', got {delimiter!r}.")
+            raise ConfigurationError(
+                f"FileSource.csv: delimiter must be a single character such as ';', got {delimiter!r}."
+            )
         options = {"header": str(header).lower(), "sep": delimiter, "escape": '"'}
         return cls._of("csv", path, FileReading("csv", options, schema), settings)
 
@@ -214,7 +216,7 @@ def _check_settings(form: str, settings: dict[str, Any], known: list[str]) -> No
             near = difflib.get_close_matches(name, known, 1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise ConfigurationError(
-                f"{form}: there is no setting {name!r}{hint}; known are {', '.join(_SETTING_TYPES)}."
+                f"{form}: there is no setting {name!r}{hint}; known settings: {', '.join(_SETTING_TYPES)}."
             )
         expected = _SETTING_TYPES[name]
         if expected and (not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected)):
@@ -223,27 +225,27 @@ def _check_settings(form: str, settings: dict[str, Any], known: list[str]) -> No
 
 def _interval_ms(what: str, interval: Any) -> int:
     if not isinstance(interval, Duration):
-        raise ConfigurationError(f"{what} must be a Duration, as Duration.of_seconds(5), got {interval!r}.")
+        raise ConfigurationError(f"{what} must be a Duration, such as Duration.of_seconds(5), got {interval!r}.")
     return interval.to_millis()
 
 
 class OutputFileConfig:
-    """How part files are called: prefix, then owner, subtask, version and number, then suffix."""
+    """The names of part files: prefix, then owner, subtask, version and number, then suffix."""
 
     class OutputFileConfigBuilder:
-        """Collects prefix and suffix."""
+        """Builds an `OutputFileConfig`."""
 
         def __init__(self) -> None:
             self._prefix = "part"
             self._suffix = ""
 
         def with_part_prefix(self, prefix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """Set what names start with."""
+            """Set the prefix of file names."""
             self._prefix = prefix
             return self
 
         def with_part_suffix(self, suffix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """Set what names end with, such as ".json"."""
+            """Set the suffix of file names, such as ".json"."""
             self._suffix = suffix
             return self
 
@@ -270,7 +272,7 @@ class OutputFileConfig:
 
 
 class FileSinkSettings(TypedDict, total=False):
-    """Settings that the short forms of `FileSink` share."""
+    """Settings common to the short forms of `FileSink`."""
 
     bucket_assigner: BucketAssigner | None
     rolling_policy: RollingPolicy | None
@@ -279,10 +281,10 @@ class FileSinkSettings(TypedDict, total=False):
 
 
 class FileSink(file_sink.FileSink):
-    """Files as a sink: exactly-once. Row formats and bulk formats roll by the same policies."""
+    """Writes files exactly-once. Row formats and bulk formats use the same rolling policies."""
 
     class BaseBuilder:
-        """Collects the settings of a file sink; buckets are named after the hour unless another assigner is set."""
+        """Builds a file sink; by default there is a bucket for each hour."""
 
         def __init__(self, path: PathLike, file_format: FileFormat, rolling_policy: RollingPolicy) -> None:
             self._path = path
@@ -293,7 +295,7 @@ class FileSink(file_sink.FileSink):
             self._compaction: Compaction | None = None
 
         def with_bucket_check_interval(self, interval: int) -> Self:
-            """Accept Flink's setting (ms); parts are looked at when they are due, so there is nothing to tune."""
+            """No effect (ms): parts are checked when they are due."""
             if interval <= 0:
                 raise ConfigurationError(f"The bucket check interval must be above 0 ms, got {interval}.")
             return self
@@ -314,20 +316,20 @@ class FileSink(file_sink.FileSink):
             return self
 
         def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
-            """Let finished files of a bucket wait, and make one of them before they show."""
+            """Merge finished files of a bucket into one before publishing them."""
             _checked(strategy, FileCompactStrategy, "enable_compact")
             if _checked(compactor, FileCompactor, "enable_compact").delimiter and not isinstance(
                 self._format, TextFormat
             ):
                 raise ConfigurationError(
-                    "FileSink.enable_compact: a delimiter between files goes with for_row_format only; leave it out, "
-                    "and files are joined as their format needs it."
+                    "FileSink.enable_compact: a delimiter between files goes with for_row_format only; leave it out; "
+                    "files are merged as their format requires."
                 )
             self._compaction = Compaction(strategy, compactor)
             return self
 
         def disable_compact(self) -> Self:
-            """Let files show when they are finished; those that wait in a checkpoint or savepoint show at once."""
+            """Publish files when they are finished; files that still wait in a checkpoint are published at once."""
             self._compaction = None
             return self
 
@@ -345,10 +347,10 @@ class FileSink(file_sink.FileSink):
             )
 
     class RowFormatBuilder(BaseBuilder):
-        """Settings of a sink that writes record by record; rolls by size and time unless told otherwise."""
+        """Builds a sink that writes record by record; rolls by size and time by default."""
 
     class BulkFormatBuilder(BaseBuilder):
-        """Settings of a sink that writes column batches; rolls with every batch unless told otherwise."""
+        """Builds a sink that writes column batches; rolls with every batch by default."""
 
     @staticmethod
     def for_row_format(base_path: PathLike, encoder: Encoder) -> FileSink.RowFormatBuilder:
@@ -366,12 +368,12 @@ class FileSink(file_sink.FileSink):
     def text(
         cls, path: PathLike, encode: Callable[[Any], bytes] = line_of, **settings: Unpack[FileSinkSettings]
     ) -> FileSink:
-        """Write str(record) and a line feed, or what `encode` makes of the record."""
+        """Write str(record), or the result of `encode`, and a line feed."""
         return cls(path, TextFormat(encode), **settings)
 
     @classmethod
     def json(cls, path: PathLike, type_info: Any = None, **settings: Unpack[FileSinkSettings]) -> FileSink:
-        """Write one JSON object a line; `type_info` names the fields of plain tuples."""
+        """Write one JSON object per line; `type_info` names the fields of plain tuples."""
         return cls(path, JsonFormat(type_info), **settings)
 
     @classmethod
@@ -390,7 +392,7 @@ class FileSink(file_sink.FileSink):
     def parquet(
         cls, path: PathLike, type_info: Any = None, compression: str = "snappy", **settings: Unpack[FileSinkSettings]
     ) -> FileSink:
-        """Write Parquet; the columns are those of `type_info`, or learned from the first records."""
+        """Write Parquet; the columns are those of `type_info`, or inferred from the first records."""
         return cls(path, ParquetFormat(type_info, compression), **settings)
 
 

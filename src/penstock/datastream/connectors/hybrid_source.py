@@ -1,4 +1,4 @@
-"""PyFlink's names for sources that are read one after the other; the work is done in `penstock.connectors`."""
+"""Sources read one after another, under PyFlink's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["HybridSource", "HybridSourceBuilder"]
 
 
 class HybridSource(hybrid_source.HybridSource[T_co]):
-    """Reads bounded sources and then the last one, which may go on for ever."""
+    """Reads bounded sources one after another, then a last one, which may be unbounded."""
 
     @staticmethod
     def builder(first_source: Source[A]) -> HybridSourceBuilder[A]:
@@ -23,13 +23,13 @@ class HybridSource(hybrid_source.HybridSource[T_co]):
 
 
 class HybridSourceBuilder(Generic[T_co]):
-    """Collects sources in the order they are read."""
+    """Builds a `HybridSource`."""
 
     def __init__(self) -> None:
         self._sources: list[Source[Any]] = []
 
     def add_source(self, source: Source[T_co]) -> HybridSourceBuilder[T_co]:
-        """Read another source when the one before has ended."""
+        """Read this source after the previous one has ended."""
         if not isinstance(source, Source):
             hint = "; call .build() on it first" if callable(getattr(source, "build", None)) else ""
             raise ConfigurationError(f"HybridSource.add_source: expected a Source, got {source!r}{hint}.")

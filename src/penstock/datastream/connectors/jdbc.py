@@ -1,4 +1,4 @@
-"""PyFlink's JDBC sink and its options: they check what they are given and make the sinks of `penstock.connectors`."""
+"""Database sinks, under PyFlink's names."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class JdbcSink(jdbc_sink.JdbcSink):
         jdbc_connection_options: JdbcConnectionOptions,
         jdbc_execution_options: JdbcExecutionOptions | None = None,
     ) -> JdbcSink:
-        """Run a statement for every record, at least once: after a failure some may be written again.
+        """Run a statement for every record, at least once: after a failure some records may be written again.
 
-        The fields of the record are the question marks of the statement. Write upserts, or use `upsert`, and a record
-        that is written twice does no harm.
+        The fields of the record are the question marks of the statement. With upserts (see `upsert`) a record that is
+        written twice does no harm.
         """
         options = jdbc_connection_options, jdbc_execution_options
         return _sink("JdbcSink.sink", sql, type_info, *options, DeliveryGuarantee.AT_LEAST_ONCE)
@@ -43,10 +43,10 @@ class JdbcSink(jdbc_sink.JdbcSink):
         jdbc_connection_options: JdbcConnectionOptions,
         jdbc_execution_options: JdbcExecutionOptions | None = None,
     ) -> JdbcSink:
-        """Run a statement for every record exactly once, whatever it is.
+        """Run any statement for every record exactly once.
 
-        The records of a batch wait in the checkpoint until it is final, and are written in one transaction with a row
-        of the table `penstock_commits`, which is made if it is not there.
+        The records of a batch wait in the checkpoint until the batch is final. They are then written in one transaction
+        with a row of the table `penstock_commits`, which is created if it is missing.
         """
         options = jdbc_connection_options, jdbc_execution_options
         return _sink("JdbcSink.exactly_once_sink", sql, type_info, *options, DeliveryGuarantee.EXACTLY_ONCE)
@@ -60,7 +60,7 @@ class JdbcSink(jdbc_sink.JdbcSink):
         jdbc_execution_options: JdbcExecutionOptions | None = None,
         delivery_guarantee: DeliveryGuarantee = DeliveryGuarantee.AT_LEAST_ONCE,
     ) -> JdbcSink:
-        """Keep one row for each key in a table, by the last record; the fields of the ROW type are its columns."""
+        """Insert or update one row per key; the fields of the ROW type are the columns."""
         if not isinstance(table, str) or not all(table.split(".")):
             raise ConfigurationError(f"JdbcSink.upsert: expected the name of a table, got {table!r}")
         if not isinstance(type_info, RowTypeInfo):
@@ -102,7 +102,7 @@ def _sink(
 
 
 class JdbcConnectionOptions:
-    """Which database, and as whom."""
+    """The database and credentials."""
 
     def __init__(
         self, url: str, driver_name: str | None = None, user_name: str | None = None, password: str | None = None
@@ -135,23 +135,23 @@ class JdbcConnectionOptions:
             self._values: dict[str, str] = {}
 
         def with_url(self, url: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Name the database: `jdbc:postgresql://host:port/database`, or `jdbc:sqlite:/path/to/file`."""
+            """Set the URL: `jdbc:postgresql://host:port/database`, or `jdbc:sqlite:/path/to/file`."""
             return self._with("with_url", "url", url)
 
         def with_driver_name(self, driver_name: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Name the driver; it follows from the URL, so this only checks that both are meant."""
+            """Name the driver; optional, and only compared with the URL."""
             return self._with("with_driver_name", "driver_name", driver_name)
 
         def with_user_name(self, user_name: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Name the user."""
+            """Set the user."""
             return self._with("with_user_name", "user_name", user_name)
 
         def with_password(self, password: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Give the password."""
+            """Set the password."""
             return self._with("with_password", "password", password)
 
         def build(self) -> JdbcConnectionOptions:
-            """Check the options."""
+            """Return the options."""
             if "url" not in self._values:
                 raise ConfigurationError("JdbcConnectionOptions needs with_url(...)")
             options = JdbcConnectionOptions(**self._values)
@@ -170,26 +170,26 @@ class JdbcConnectionOptions:
 
 
 class JdbcExecutionOptions:
-    """How rows are sent."""
+    """Batch size, interval and retries."""
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
 
     def get_batch_interval_ms(self) -> int:
-        """How long a row may wait for others; 0 for until the batch of the job ends."""
+        """Return the flush interval; 0 means at the end of the job's batch."""
         return self._execution.batch_interval_ms
 
     def get_batch_size(self) -> int:
-        """How many rows are sent at once."""
+        """Return how many rows are sent at once."""
         return self._execution.batch_size
 
     def get_max_retries(self) -> int:
-        """How often rows are sent again after errors that may pass."""
+        """Return the number of retries after temporary errors."""
         return self._execution.max_retries
 
     @staticmethod
     def defaults() -> JdbcExecutionOptions:
-        """5,000 rows at once, no limit in time, 3 retries."""
+        """Return the defaults: 5,000 rows at once, no flush interval, 3 retries."""
         return JdbcExecutionOptions(Execution())
 
     @staticmethod
@@ -204,15 +204,15 @@ class JdbcExecutionOptions:
             self._values: dict[str, int] = {}
 
         def with_batch_size(self, size: int) -> JdbcExecutionOptions.Builder:
-            """Send so many rows at once."""
+            """Send this many rows at once."""
             return self._with("with_batch_size", "batch_size", size, 1)
 
         def with_batch_interval_ms(self, interval_ms: int) -> JdbcExecutionOptions.Builder:
-            """Let a row wait no longer than this when more come, in milliseconds; 0 for no limit."""
+            """Flush at least this often while rows arrive, in milliseconds; 0 means no limit."""
             return self._with("with_batch_interval_ms", "batch_interval_ms", interval_ms, 0)
 
         def with_max_retries(self, max_retries: int) -> JdbcExecutionOptions.Builder:
-            """Send rows so many times again after errors that may pass."""
+            """Retry this many times after temporary errors."""
             return self._with("with_max_retries", "max_retries", max_retries, 0)
 
         def build(self) -> JdbcExecutionOptions:

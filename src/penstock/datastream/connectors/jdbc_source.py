@@ -1,4 +1,4 @@
-"""A database as a source: checks what it is given and makes the source of `penstock.connectors`; PyFlink has none."""
+"""Database sources; PyFlink has none."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ __all__ = ["JdbcSource"]
 
 
 class JdbcSource(jdbc_source.JdbcSource):
-    """Rows of a PostgreSQL or SQLite database, as `Row` with the names of the columns."""
+    """Reads a PostgreSQL or SQLite database; each record is a `Row` with the names of the columns."""
 
     @staticmethod
     def query(sql: str, jdbc_connection_options: Any, type_info: TypeInformation | None = None) -> JdbcSource:
         """Read the result of a query once, in one piece.
 
-        A batch that is run again asks again: exactly once as long as the result does not change while the job runs.
+        A batch that runs again repeats the query: exactly-once as long as the result does not change while the job
+        runs.
         """
         return _source("JdbcSource.query", sql, jdbc_connection_options, type_info, None)
 
@@ -35,9 +36,9 @@ class JdbcSource(jdbc_source.JdbcSource):
         partitions: int = 1,
         rows_per_batch: int = 10_000,
     ) -> JdbcSource:
-        """Read what is there when the job starts, by ranges of a column of numbers, dates or timestamps; then end.
+        """Read the rows present when the job starts, by ranges of a column of numbers, dates or timestamps.
 
-        Rows that come later, with higher values, are not read, so the result may grow meanwhile: exactly once.
+        Rows added later, with higher values, are not read: exactly-once.
         """
         growth = Growth(column, None, rows_per_batch, None, partitions)
         return _source("JdbcSource.by_column", sql, jdbc_connection_options, type_info, growth)
@@ -54,10 +55,10 @@ class JdbcSource(jdbc_source.JdbcSource):
         rows_per_batch: int = 10_000,
         held_back: int | Duration = 0,
     ) -> JdbcSource:
-        """Read rows for as long as they come, by a column that each new row has a higher value in: exactly once.
+        """Read new rows as they appear, by a column whose values grow: exactly-once.
 
-        A row that shows with a lower value than one that was read is never seen: `held_back` keeps away from the newest
-        values (a number of them, or a Duration for timestamps), longer than a transaction takes.
+        A row that appears with a lower value than one already read is missed. `held_back` stays behind the newest value
+        (by a number, or a Duration for timestamps); make it longer than a transaction takes.
         """
         method = "JdbcSource.growing"
         interval = Duration.of_seconds(1) if poll_interval is None else poll_interval

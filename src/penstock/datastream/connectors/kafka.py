@@ -1,4 +1,4 @@
-"""PyFlink's module of Kafka connectors; what is in it is written in modules of its own."""
+"""Kafka sources and sinks, under PyFlink's path."""
 
 from __future__ import annotations
 

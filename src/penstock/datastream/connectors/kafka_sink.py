@@ -1,4 +1,4 @@
-"""PyFlink's builders of Kafka sinks: they check what they are given and make the sinks of `penstock.connectors`."""
+"""Kafka sinks, under PyFlink's names."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _OWN = {
 
 
 class KafkaRecordSerializationSchema(kafka_records.KafkaRecordSerializationSchema):
-    """How records become messages: made by `builder()`, or derived from with a `to_record` of your own."""
+    """Turns records into messages; use `builder()`, or subclass it and override `to_record`."""
 
     @staticmethod
     def builder() -> KafkaRecordSerializationSchemaBuilder:
-        """Start with neither topic nor schema."""
+        """Return a new builder."""
         return KafkaRecordSerializationSchemaBuilder()
 
 
 class KafkaRecordSerializationSchemaBuilder:
-    """Builds a `KafkaRecordSerializationSchema`: topic and value are needed, the rest is not."""
+    """Builds a `KafkaRecordSerializationSchema`; topic and value schema are required."""
 
     def __init__(self) -> None:
         self._topic: Any = None
@@ -52,13 +52,13 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder:
         """Write all records to one topic."""
         if not isinstance(topic, str) or not topic:
-            raise ConfigurationError(f"set_topic: a topic is a text, got {topic!r}")
+            raise ConfigurationError(f"set_topic: expected a topic name, got {topic!r}")
         return self._with_topic(topic)
 
     def set_topic_selector(
         self, topic_selector: KafkaTopicSelector | Callable[[Any], str]
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Choose the topic of each record: by a `KafkaTopicSelector`, or by a function of the record."""
+        """Choose the topic of each record with a `KafkaTopicSelector` or a function."""
         if not isinstance(topic_selector, KafkaTopicSelector) and not callable(topic_selector):
             raise ConfigurationError(f"set_topic_selector: expected a KafkaTopicSelector, got {topic_selector!r}")
         return self._with_topic(topic_selector)
@@ -66,26 +66,26 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_key_serialization_schema(
         self, key_serialization_schema: SerializationSchema
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Make the key of a message from the record; without one, messages have no key."""
+        """Set how keys are serialized; without it, messages have no key."""
         self._key = _schema("set_key_serialization_schema", key_serialization_schema)
         return self
 
     def set_value_serialization_schema(
         self, value_serialization_schema: SerializationSchema
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Make the value of a message from the record."""
+        """Set how values are serialized."""
         self._value = _schema("set_value_serialization_schema", value_serialization_schema)
         return self
 
     def set_header_provider(self, header_provider: Callable[[Any], Any]) -> KafkaRecordSerializationSchemaBuilder:
-        """Give messages headers: a function from the record to a dict, or to pairs of name and bytes."""
+        """Set the headers: a function of the record that returns a dict, or pairs of name and bytes."""
         if not callable(header_provider):
             raise ConfigurationError(f"set_header_provider: expected a function of the record, got {header_provider!r}")
         self._headers = header_provider
         return self
 
     def set_partitioner(self, partitioner: KafkaPartitioner | int) -> KafkaRecordSerializationSchemaBuilder:
-        """Choose the partition: by a `KafkaPartitioner`, or a fixed one; without, as Java's client does by the key."""
+        """Choose the partition with a `KafkaPartitioner` or a number; by default it follows the key, as in Java."""
         is_number = isinstance(partitioner, int) and not isinstance(partitioner, bool) and partitioner >= 0
         if not is_number and not isinstance(partitioner, KafkaPartitioner):
             raise ConfigurationError(f"set_partitioner: expected a KafkaPartitioner or a number, got {partitioner!r}")
@@ -93,7 +93,7 @@ class KafkaRecordSerializationSchemaBuilder:
         return self
 
     def build(self) -> KafkaRecordSerializationSchema:
-        """Check that nothing is missing."""
+        """Build it; raises if something is missing."""
         if self._topic is None:
             raise ConfigurationError("KafkaRecordSerializationSchema needs set_topic(...) or set_topic_selector(...)")
         if self._value is None:
@@ -102,7 +102,7 @@ class KafkaRecordSerializationSchemaBuilder:
 
     def _with_topic(self, topic: Any) -> KafkaRecordSerializationSchemaBuilder:
         if self._topic is not None:
-            raise ConfigurationError("KafkaRecordSerializationSchema takes one topic or topic selector, and has one")
+            raise ConfigurationError("KafkaRecordSerializationSchema already has a topic or topic selector")
         self._topic = topic
         return self
 
@@ -112,12 +112,12 @@ class KafkaSink(kafka_sink.KafkaSink):
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:
-        """Start with nothing but the weakest promise."""
+        """Return a new builder."""
         return KafkaSinkBuilder()
 
 
 class KafkaSinkBuilder:
-    """Builds a `KafkaSink`: servers and serializer are needed; the promise is `DeliveryGuarantee.NONE` unless set."""
+    """Builds a `KafkaSink`; servers and serializer are required, the default guarantee is `DeliveryGuarantee.NONE`."""
 
     def __init__(self) -> None:
         self._properties: dict[str, str] = {}
@@ -126,11 +126,11 @@ class KafkaSinkBuilder:
         self._serializer: kafka_records.KafkaRecordSerializationSchema | None = None
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
-        """Say where Kafka is: "host:port", several joined by commas."""
+        """Set the brokers: "host:port", separated by commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
-        """Choose how often a record may show after a failure."""
+        """Set the delivery guarantee after a failure."""
         if not isinstance(delivery_guarantee, DeliveryGuarantee):
             raise ConfigurationError(
                 f"set_delivery_guarantee: expected a DeliveryGuarantee, got {delivery_guarantee!r}"
@@ -142,7 +142,8 @@ class KafkaSinkBuilder:
         """Name the transactions of an exactly-once sink; no other job on the cluster may use the same prefix."""
         if not isinstance(transactional_id_prefix, str) or not 0 < len(transactional_id_prefix) <= 128:
             raise ConfigurationError(
-                f"set_transactional_id_prefix: expected a text of 1 to 128 characters, got {transactional_id_prefix!r}"
+                "set_transactional_id_prefix: expected a string of 1 to 128 characters, got "
+                f"{transactional_id_prefix!r}"
             )
         self._prefix = transactional_id_prefix
         return self
@@ -150,7 +151,7 @@ class KafkaSinkBuilder:
     def set_record_serializer(
         self, record_serializer: kafka_records.KafkaRecordSerializationSchema
     ) -> KafkaSinkBuilder:
-        """Say how records become messages."""
+        """Set how records become messages."""
         if not isinstance(record_serializer, kafka_records.KafkaRecordSerializationSchema):
             raise ConfigurationError(
                 "set_record_serializer: expected a KafkaRecordSerializationSchema (its builder() takes a topic and a "
@@ -167,15 +168,15 @@ class KafkaSinkBuilder:
         return self
 
     def build(self) -> KafkaSink:
-        """Check that nothing is missing."""
+        """Build it; raises if something is missing."""
         if not self._properties.get("bootstrap.servers"):
             raise ConfigurationError("KafkaSink needs set_bootstrap_servers(...), such as 'localhost:9092'")
         if self._serializer is None:
             raise ConfigurationError("KafkaSink needs set_record_serializer(...)")
         if not self._serializer.is_custom and self._serializer.value_schema is None:
             raise ConfigurationError(
-                f"KafkaSink: {type(self._serializer).__name__} has no schema of values: make it by "
-                "KafkaRecordSerializationSchema.builder(), or let it override to_record()"
+                f"KafkaSink: {type(self._serializer).__name__} has no value schema: build it with "
+                "KafkaRecordSerializationSchema.builder(), or override to_record()"
             )
         producer_settings(self._properties, "KafkaSink", transactional=False)
         return KafkaSink(dict(self._properties), self._serializer, self._guarantee, self._prefix)

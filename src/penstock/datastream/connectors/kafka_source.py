@@ -1,4 +1,4 @@
-"""PyFlink's names for reading Kafka; the work is done in `penstock.connectors`."""
+"""Kafka sources, under PyFlink's names."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class KafkaTopicPartition:
 
 
 class KafkaOffsetResetStrategy(enum.Enum):
-    """Where to go on when there is no offset, or one that does not exist."""
+    """Where to start if there is no valid offset."""
 
     LATEST = 0
     EARLIEST = 1
@@ -53,10 +53,10 @@ class KafkaOffsetResetStrategy(enum.Enum):
 
 
 class KafkaOffsetsInitializer:
-    """Where reading begins, or stops: made by its static methods."""
+    """Where to start or stop reading; use its static methods."""
 
     def __init__(self, choice: OffsetChoice) -> None:
-        """Take the choice; programs call the static methods."""
+        """Use the static methods instead."""
         self.choice = choice
 
     @staticmethod
@@ -75,12 +75,12 @@ class KafkaOffsetsInitializer:
 
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:
-        """Return the first offsets that are there."""
+        """Return the earliest offsets."""
         return KafkaOffsetsInitializer(OffsetChoice("earliest"))
 
     @staticmethod
     def latest() -> KafkaOffsetsInitializer:
-        """Return the ends of the partitions, as they are when the job first starts."""
+        """Return the ends of the partitions when the job first starts."""
         return KafkaOffsetsInitializer(OffsetChoice("latest", "latest"))
 
     @staticmethod
@@ -88,7 +88,7 @@ class KafkaOffsetsInitializer:
         offsets: Mapping[KafkaTopicPartition, int],
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
-        """Return given offsets; partitions that are not named follow the reset strategy."""
+        """Return the given offsets; other partitions use the reset strategy."""
         if not isinstance(offsets, Mapping) or not offsets:
             raise ConfigurationError("offsets: expected a dict of KafkaTopicPartition and offset")
         given: dict[str, int] = {}
@@ -100,16 +100,16 @@ class KafkaOffsetsInitializer:
 
 
 class KafkaSource(KafkaPartitions[T_co]):
-    """Reads Kafka topics, each partition with a watermark of its own."""
+    """Reads Kafka topics, with a watermark per partition."""
 
     @staticmethod
     def builder() -> KafkaSourceBuilder[Any]:
-        """Start with no settings."""
+        """Return a new builder."""
         return KafkaSourceBuilder()
 
 
 class KafkaSourceBuilder(Generic[T_co]):
-    """Collects the settings of a Kafka source."""
+    """Builds a Kafka source."""
 
     def __init__(self) -> None:
         self._properties: dict[str, str] = {}
@@ -121,7 +121,7 @@ class KafkaSourceBuilder(Generic[T_co]):
         self._bad = BadRecords()
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder[T_co]:
-        """Set the brokers to ask first: host:port, several with commas."""
+        """Set the brokers: host:port, separated by commas."""
         return self.set_property(_SERVERS, bootstrap_servers)
 
     def set_group_id(self, group_id: str) -> KafkaSourceBuilder[T_co]:
@@ -135,12 +135,12 @@ class KafkaSourceBuilder(Generic[T_co]):
         return self._subscribe("set_topics", Subscription(topics=tuple(dict.fromkeys(topics))))
 
     def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder[T_co]:
-        """Read all topics whose whole name matches a regular expression, also those that come later."""
+        """Read all topics whose whole name matches a regular expression, including topics created later."""
         try:
             re.compile(topic_pattern)
         except (re.error, TypeError) as error:
             raise ConfigurationError(
-                f"set_topic_pattern: {topic_pattern!r} is no regular expression: {error}"
+                f"set_topic_pattern: {topic_pattern!r} is not a regular expression: {error}"
             ) from None
         return self._subscribe("set_topic_pattern", Subscription(pattern=topic_pattern))
 
@@ -152,24 +152,24 @@ class KafkaSourceBuilder(Generic[T_co]):
         return self._subscribe("set_partitions", Subscription(partitions=tuple(names)))
 
     def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T_co]:
-        """Set where to begin when the job first starts; earliest unless told. Later starts go on where they were."""
+        """Set where to start reading (default: earliest). Later starts resume where the job was."""
         self._starting = _initializer("set_starting_offsets", starting_offsets_initializer)
         return self
 
     def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T_co]:
-        """Stop at offsets, but count as a source without end, so that the job runs in streaming mode."""
+        """Stop at these offsets, but run the job in streaming mode."""
         self._stopping = _initializer("set_unbounded", stopping_offsets_initializer)
         self._is_bounded = False
         return self
 
     def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T_co]:
-        """Stop at offsets, which are decided when the job first starts."""
+        """Stop at these offsets, resolved when the job first starts."""
         self._stopping = _initializer("set_bounded", stopping_offsets_initializer)
         self._is_bounded = True
         return self
 
     def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema[A]) -> KafkaSourceBuilder[A]:
-        """Turn the values of records into the job's values; keys and headers are not looked at."""
+        """Deserialize the values of records; keys and headers are ignored."""
         if not isinstance(deserialization_schema, DeserializationSchema):
             raise ConfigurationError(
                 f"set_value_only_deserializer: expected a DeserializationSchema, got {deserialization_schema!r}"
@@ -177,7 +177,7 @@ class KafkaSourceBuilder(Generic[T_co]):
         return self.set_deserializer(KafkaRecordDeserializationSchema.value_only(deserialization_schema))
 
     def set_deserializer(self, record_deserializer: KafkaRecordDeserializationSchema[A]) -> KafkaSourceBuilder[A]:
-        """Turn whole records into the job's values."""
+        """Deserialize whole records."""
         if not isinstance(record_deserializer, KafkaRecordDeserializationSchema):
             raise ConfigurationError(
                 f"set_deserializer: expected a KafkaRecordDeserializationSchema, got {record_deserializer!r}"
@@ -186,9 +186,9 @@ class KafkaSourceBuilder(Generic[T_co]):
         return self  # type: ignore[return-value]  # from now on a builder of other sources
 
     def set_bad_records(self, what: Literal["fail", "skip"] | OutputTag) -> KafkaSourceBuilder[T_co]:
-        """Say what becomes of records whose deserializer raises: "fail", "skip" (counted), or a side output.
+        """Choose what to do if a deserializer raises: "fail", "skip" (counted), or an OutputTag.
 
-        The side output gets pairs of the error as text and the `KafkaRecord`.
+        The side output gets pairs of the error text and the `KafkaRecord`.
         """
         if isinstance(what, OutputTag):
             self._bad = BadRecords(False, what.tag_id)
@@ -199,15 +199,15 @@ class KafkaSourceBuilder(Generic[T_co]):
         return self
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder[T_co]:
-        """Set how the clients' names begin, which brokers show in logs and quotas."""
+        """Set the prefix of the client ids that brokers show in logs and quotas."""
         return self.set_property(CLIENT_ID_PREFIX, prefix)
 
     def set_property(self, key: str, value: str) -> KafkaSourceBuilder[T_co]:
         """Set a property of Kafka's consumer, by its Java name or librdkafka's."""
         if not isinstance(key, str) or not key:
-            raise ConfigurationError(f"set_property: the key is a text, got {key!r}")
+            raise ConfigurationError(f"set_property: the key must be a string, got {key!r}")
         if not isinstance(value, (str, int, float)):
-            raise ConfigurationError(f"set_property: the value of {key!r} is a text, got {value!r}")
+            raise ConfigurationError(f"set_property: the value of {key!r} must be a string, got {value!r}")
         self._properties[key] = str(value).lower() if isinstance(value, bool) else str(value)
         return self
 
@@ -218,7 +218,7 @@ class KafkaSourceBuilder(Generic[T_co]):
         return self
 
     def build(self) -> KafkaSource[T_co]:
-        """Make the source; what cannot work is refused here, what only Kafka knows when the job starts."""
+        """Build the source. Settings are checked here; Kafka itself is asked when the job starts."""
         properties = dict(self._properties)
         servers = properties.pop(_SERVERS, None)
         if not servers:
@@ -230,7 +230,7 @@ class KafkaSourceBuilder(Generic[T_co]):
         access = KafkaAccess(servers, properties.pop(_GROUP_ID, None), properties)
         access.number(DISCOVERY_INTERVAL), access.number(TIMEOUT)
         if self._starting.choice.kind == "committed" and access.group_id is None:
-            raise ConfigurationError("committed_offsets() needs set_group_id(...): whose offsets are meant?")
+            raise ConfigurationError("committed_offsets() needs set_group_id(...)")
         stopping = None if self._stopping is None else self._stopping.choice
         return KafkaSource(
             KafkaReading(
@@ -240,7 +240,9 @@ class KafkaSourceBuilder(Generic[T_co]):
 
     def _subscribe(self, method: str, subscription: Subscription) -> KafkaSourceBuilder[T_co]:
         if self._subscription is not None:
-            raise ConfigurationError(f"{method}: the source has topics already; call one of the three methods once")
+            raise ConfigurationError(
+                f"{method}: the source already has topics; call only one of the three methods, once"
+            )
         self._subscription = subscription
         return self
 

@@ -1,4 +1,4 @@
-"""PyFlink's name and path for the number sequence; the source itself is `penstock.connectors.generated.sequence`."""
+"""Number sequences, under PyFlink's path."""
 
 from __future__ import annotations
 

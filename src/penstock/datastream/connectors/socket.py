@@ -1,4 +1,4 @@
-"""Lines of text from a socket, for trying things; PyFlink has no name for it, Java's is `socketTextStream`."""
+"""Lines of text from a socket, for experiments; like `socketTextStream` in Java."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["SocketTextSource"]
 
 
 class SocketTextSource(socket_source.SocketSource):
-    """Each line that a host sends is a record, a str: at most once."""
+    """Reads lines of text from a socket, at most once."""
 
     def __init__(
         self,
@@ -19,13 +19,13 @@ class SocketTextSource(socket_source.SocketSource):
         max_retry: int = 0,
         driver_host: str | None = None,
     ) -> None:
-        """Name whom to connect to; `max_retry` -1 connects again for ever, 0 ends with the connection."""
+        """Set host and port; `max_retry` -1 reconnects forever, 0 ends with the connection."""
         if not isinstance(hostname, str) or not hostname:
-            raise ConfigurationError(f"SocketTextSource: hostname must be a text, got {hostname!r}")
+            raise ConfigurationError(f"SocketTextSource: hostname must be a string, got {hostname!r}")
         if not isinstance(port, int) or isinstance(port, bool) or not 0 < port < 65536:
             raise ConfigurationError(f"SocketTextSource: port must be a number from 1 to 65535, got {port!r}")
         if not isinstance(delimiter, str) or not delimiter:
-            raise ConfigurationError(f"SocketTextSource: delimiter must be a text that is not empty, got {delimiter!r}")
+            raise ConfigurationError(f"SocketTextSource: delimiter must be a non-empty string, got {delimiter!r}")
         if not isinstance(max_retry, int) or isinstance(max_retry, bool) or max_retry < -1:
             raise ConfigurationError(f"SocketTextSource: max_retry must be -1 or more, got {max_retry!r}")
         super().__init__(hostname, port, delimiter, max_retry, driver_host)

@@ -1,1 +1,1 @@
-"""File formats under PyFlink's paths; reading is Spark's, writing is in `penstock.connectors`."""
+"""File formats, under PyFlink's paths."""

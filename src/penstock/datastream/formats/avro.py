@@ -1,4 +1,4 @@
-"""PyFlink's module for Avro: gives schemas, types and writers their path."""
+"""Avro schemas, types and writers, under PyFlink's path."""
 
 from __future__ import annotations
 

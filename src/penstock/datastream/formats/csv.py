@@ -1,4 +1,4 @@
-"""PyFlink's names for CSV files: what `FileSource` reads and `FileSink` writes."""
+"""CSV files, under PyFlink's names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DEFAULT_OPTIONS = {"escape": '"'}
 class CsvSchema:
     """Columns of a CSV file and how it is laid out; `options` are Spark's names for the layout.
 
-    `escape` makes the sign behind it literal, within quotes and without; Spark's readers have no such sign.
+    `escape` makes the next character literal, inside and outside quotes; Spark's readers do not support it.
     """
 
     columns: dict[str, Any]
@@ -60,7 +60,7 @@ class CsvSchema:
 
 
 class CsvSchemaBuilder:
-    """Collects columns, in order, and layout."""
+    """Builds a `CsvSchema`."""
 
     def __init__(self) -> None:
         self._columns: dict[str, Any] = {}
@@ -70,25 +70,25 @@ class CsvSchemaBuilder:
         self._escape = ""
 
     def add_array_column(self, name: str, separator: str = ";", element_type: Any = None) -> CsvSchemaBuilder:
-        """Add a column of lists, whose elements (texts unless a type is given) stand between separators."""
+        """Add a column of lists, whose elements (strings unless a type is given) are separated by a separator."""
         if not isinstance(separator, str):
-            raise ConfigurationError(f"add_array_column: the separator must be a text, got {separator!r}.")
+            raise ConfigurationError(f"add_array_column: the separator must be a string, got {separator!r}.")
         self._add(name, Types.LIST(Types.STRING() if element_type is None else column_type(element_type)))
         self._separators[name] = separator
         return self
 
     def set_array_element_separator(self, separator: str) -> CsvSchemaBuilder:
-        """Set what stands between the elements of all columns of lists."""
+        """Set the separator for the elements of all list columns."""
         if not isinstance(separator, str) or not separator:
-            raise ConfigurationError(f"set_array_element_separator: expected a text, got {separator!r}.")
+            raise ConfigurationError(f"set_array_element_separator: expected a string, got {separator!r}.")
         return self._separate(separator)
 
     def disable_array_element_separator(self) -> CsvSchemaBuilder:
-        """Take each field of a column of lists as one element."""
+        """Read each field of a list column as one element."""
         return self._separate("")
 
     def remove_array_element_separator(self, index: int) -> CsvSchemaBuilder:
-        """Take each field of the column at that place as one element."""
+        """Read each field of this column as one element."""
         names = list(self._columns)
         if not isinstance(index, int) or not 0 <= index < len(names) or names[index] not in self._separators:
             raise ConfigurationError(f"remove_array_element_separator: there is no column of lists at {index!r}.")
@@ -96,18 +96,18 @@ class CsvSchemaBuilder:
         return self
 
     def set_any_property_name(self, name: str) -> CsvSchemaBuilder:
-        """Accepted for PyFlink programs: fields without a column are left out, for a row has no place for them."""
+        """Accepted without effect: fields without a column are dropped."""
         if not isinstance(name, str):
-            raise ConfigurationError(f"set_any_property_name: expected a text, got {name!r}.")
+            raise ConfigurationError(f"set_any_property_name: expected a string, got {name!r}.")
         return self
 
     def set_skip_first_data_row(self, skip: bool = True) -> CsvSchemaBuilder:
-        """Leave out the first line that is no header."""
+        """Skip the first line after the header."""
         self._skips_first_row = bool(skip)
         return self
 
     def set_strict_headers(self, strict: bool = True) -> CsvSchemaBuilder:
-        """Fail if the header has other columns than the schema, or in another order."""
+        """Fail if the header differs from the schema."""
         return self._set("enforceSchema", str(not strict).lower())
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
@@ -136,7 +136,7 @@ class CsvSchemaBuilder:
         return self
 
     def set_column_separator(self, char: str) -> CsvSchemaBuilder:
-        """Set the sign between fields."""
+        """Set the character between fields."""
         return self._set("sep", char)
 
     def set_line_separator(self, separator: str) -> CsvSchemaBuilder:
@@ -144,22 +144,22 @@ class CsvSchemaBuilder:
         return self._set("lineSep", separator)
 
     def set_quote_char(self, char: str) -> CsvSchemaBuilder:
-        """Set the quote sign."""
+        """Set the quote character."""
         return self._set("quote", char)
 
     def disable_quote_char(self) -> CsvSchemaBuilder:
-        """Take quote signs as part of the text."""
+        """Read quote characters as part of the text."""
         return self._set("quote", "")
 
     def set_escape_char(self, char: str) -> CsvSchemaBuilder:
-        """Set the sign that makes the next one literal, within quotes and without."""
+        """Set the character that makes the next one literal, inside and outside quotes."""
         if not isinstance(char, str) or len(char) != 1:
-            raise ConfigurationError(f"set_escape_char: expected one sign, got {char!r}.")
+            raise ConfigurationError(f"set_escape_char: expected one character, got {char!r}.")
         self._escape = char
         return self
 
     def disable_escape_char(self) -> CsvSchemaBuilder:
-        """Take the sign as part of the text; a quote within quotes is written twice, with or without it."""
+        """Read escape characters as part of the text; a quote inside quotes is always doubled."""
         self._escape = ""
         return self
 
@@ -189,7 +189,7 @@ class CsvSchemaBuilder:
 
     def _add(self, name: str, column_type: Any) -> CsvSchemaBuilder:
         if name in self._columns:
-            raise ConfigurationError(f"The CSV schema has a column {name!r} already; give each column its own name.")
+            raise ConfigurationError(f"The CSV schema already has a column {name!r}; give each column its own name.")
         self._columns[name] = column_type
         return self
 

@@ -1,4 +1,4 @@
-"""What PyFlink's formats of files are given: types of columns from `DataTypes`, beside `Types`; settings of Hadoop."""
+"""Column types from `DataTypes` or `Types` for file formats."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def column_type(given: Any) -> Any:
 def refuse_hadoop(format_name: str, hadoop_config: Configuration | None) -> None:
     """Settings of Hadoop would have no effect."""
     if hadoop_config is not None and hadoop_config.key_set():
-        raise ConfigurationError(f"{format_name}: there is no Hadoop to configure; leave hadoop_config out.")
+        raise ConfigurationError(f"{format_name}: there is no Hadoop to configure; remove hadoop_config.")
 
 
 def _of(logical: LogicalType) -> TypeInformation:

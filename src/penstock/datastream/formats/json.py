@@ -1,4 +1,4 @@
-"""PyFlink's module for JSON: gives the schemas their path."""
+"""JSON schemas, under PyFlink's path."""
 
 from __future__ import annotations
 

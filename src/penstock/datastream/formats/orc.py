@@ -1,4 +1,4 @@
-"""PyFlink's names for ORC files: what `FileSink` writes."""
+"""ORC files, under PyFlink's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyFlink's names for Parquet files: what `FileSource` reads and `FileSink` writes."""
+"""Parquet files, under PyFlink's names."""
 
 from __future__ import annotations
 

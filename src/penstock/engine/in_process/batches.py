@@ -10,7 +10,6 @@ import os
 import pickle
 import shutil
 import tempfile
-import time
 import weakref
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
@@ -66,13 +65,10 @@ class _Host:
         return self.seal.entry(vertex_uid, number)
 
     def open_state(self, subtask: Subtask) -> SubtaskState:
-        return self._runner.open_state(subtask, self.seal)
+        return self._runner.open_state(subtask, self.entry(subtask.vertex.uid, subtask.subtask).state)
 
     def now_ms(self) -> int:
         return self._runner.clock()
-
-    def elapsed_ms(self) -> float:
-        return time.perf_counter() * 1000
 
 
 class BatchRunner:
@@ -108,7 +104,7 @@ class BatchRunner:
         self._statistics = statistics
         self._scratch = scratch
         self._state = state
-        self._place = unpacked_archives(program.settings, scratch.path)
+        self.place = unpacked_archives(program.settings, scratch.path)
         self._pickled = {v.id: pickled_vertex(v) for v in self.plan.vertices if not v.is_driver}
         self._pickled_states = PickledStates(self.plan)
         self._subtasks: dict[tuple[int, int], Subtask] = {}
@@ -151,7 +147,7 @@ class BatchRunner:
     def close_functions(self) -> None:
         """Close the functions of all subtasks; one that fails keeps no other from being closed."""
         failures: list[OperatorFailure] = []
-        with working_directory(self._place):
+        with working_directory(self.place):
             while self._subtasks:
                 _, subtask = self._subtasks.popitem()
                 try:
@@ -174,7 +170,7 @@ class BatchRunner:
         """Go on from what another job had come to."""
 
         def restore(order: RestoreOrder) -> StateVersion:
-            return restore_state(order, declared_states(partial(self._new_subtask, order.vertex_id, order.subtask)))
+            return restore_state(order, declared_states(partial(self.new_subtask, order.vertex_id, order.subtask)))
 
         restoration = Restoration(origin, self.plan, self.directory)
         offset = self.sources.resumed_offset(origin.manifest.offset())
@@ -185,9 +181,9 @@ class BatchRunner:
     def _declared(self) -> Declared:
         """What the functions of keyed vertices ask for."""
         declared: Declared = {}
-        with working_directory(self._place):
+        with working_directory(self.place):
             for vertex in keyed_vertices(self.plan):
-                declared |= declared_states(partial(self._new_subtask, vertex.id, 0))
+                declared |= declared_states(partial(self.new_subtask, vertex.id, 0))
         return declared
 
     def last_version(self) -> Seal:
@@ -204,10 +200,11 @@ class BatchRunner:
         """The copy of a subtask that runs the next batch; with a seed, now and then that of another process."""
         found = self._subtasks.get((vertex, number))
         if found is None or self.chances.moves_subtask():
-            found = self._subtasks[vertex, number] = self._new_subtask(vertex, number)
+            found = self._subtasks[vertex, number] = self.new_subtask(vertex, number)
         return found
 
-    def _new_subtask(self, vertex: int, number: int) -> Subtask:
+    def new_subtask(self, vertex: int, number: int) -> Subtask:
+        """A fresh copy of a subtask, its functions opened."""
         plan: Vertex = pickle.loads(self._pickled[vertex])
         return Subtask(plan, number, self._task_settings, self.clock, LoopCallRunner)
 
@@ -215,14 +212,14 @@ class BatchRunner:
         """Drop a subtask."""
         self._subtasks.pop((subtask.vertex.id, subtask.subtask), None)
 
-    def open_state(self, subtask: Subtask, seal: Seal) -> SubtaskState:
-        """The state of a subtask, loaded from the checkpoint's files."""
+    def open_state(self, subtask: Subtask, version: StateVersion) -> SubtaskState:
+        """The state of a subtask at a version, loaded from the checkpoint's files."""
         uid, number = subtask.vertex.uid, subtask.subtask
         is_kept = self._state in BACKENDS
         return SubtaskState.open(
             self.directory.filesystem,
             self.directory.state_path(uid, number),
-            seal.entry(uid, number).state,
+            version,
             local_path=os.path.join(self._scratch.path, f"local-{subtask.vertex.id}-{number}") if is_kept else None,
             backend=self._state if is_kept else DEFAULT_BACKEND,
             snapshot_after=self.chances.snapshot_after(),
@@ -247,21 +244,21 @@ class BatchRunner:
                 return False
             self.step("plan", version)
             self._write_offset(version, end)
-        with self.versions.being_made(version), working_directory(self._place):
+        with self.versions.being_made(version), working_directory(self.place):
             self._run_to(version, end)
         self.step("go on", version)
         return True
 
     def _run_to(self, version: int, end: Offset) -> None:
         self.step("begin", end.to_json())
-        self._set_clock(end)
+        self.set_clock(end)
         arrived = self._run_levels(_Host(self, version, self.seal), self.offset, end)
         reports = reports_of(arrived)
         self.sinks.print_rows(arrived)
         self.seal = self.versions.complete_version(version, reports, end, arrived=arrived)
         self.offset = end
 
-    def _set_clock(self, end: Offset) -> None:
+    def set_clock(self, end: Offset) -> None:
         """Scripted sources say what time it is."""
         now = self.sources.processing_time(end)
         if now is not None and now > self.clock():

@@ -15,10 +15,12 @@ from penstock.engine.in_process.batches import BatchRunner, Scratch
 from penstock.engine.in_process.chances import Chances, ProcessDied
 from penstock.engine.in_process.clock import ManualClock
 from penstock.engine.in_process.cluster import THIS_PROCESS
+from penstock.engine.in_process.continuous import ContinuousRunner
 from penstock.engine.in_process.options import InProcessOptions
 from penstock.errors import CheckpointError, GraphError, JobCancelledError, JobFailedError
 from penstock.graph import JobSettings, LogicalGraph
-from penstock.job.intake import IntakeRequest, source_operator
+from penstock.job.intake import IntakeRequest
+from penstock.job.plan_sources import source_operator
 from penstock.job.program import Program
 from penstock.job.restarts import Restarts
 from penstock.job.savepoint_desk import SavepointRequest
@@ -57,7 +59,8 @@ class InProcessJob:
         self.was_drained = False
         self.crashed: Counter[str] = Counter()
         self.clock = options.clock or ManualClock()
-        self.runner = BatchRunner(
+        make_runner = ContinuousRunner if settings.execution_mode == "continuous" else BatchRunner
+        self.runner = make_runner(
             program,
             self.statistics,
             scratch,
@@ -140,7 +143,7 @@ class InProcessJob:
     def _savepoint(self, request: SavepointRequest) -> str:
         name = self.settings.job_name
         if self.ended.done():
-            raise CheckpointError(f"job {name!r} has ended, so there is nothing to save")
+            raise CheckpointError(f"job {name!r} has ended, so there is no savepoint to take")
         if request.drains:
             self.was_drained = True
             while self._run_batch():
@@ -166,8 +169,8 @@ class InProcessJob:
         for vertex in self.plan.sources():
             if not source_operator(vertex).source.is_bounded() and not self.was_drained:
                 raise GraphError(
-                    f"{vertex.name!r} never ends, so the job would run for ever: use a bounded "
-                    "source, or execute_async() and then run_batch() and stop() of the client"
+                    f"{vertex.name!r} never ends, so the job would run forever: use a bounded source, or "
+                    "execute_async() and then run_batch() and stop() of the client"
                 )
 
     def run_batch(self) -> bool:
@@ -228,8 +231,8 @@ class InProcessJob:
                 self.clock.set(now)
                 return self.chances.cut(offset, end)
         raise StalledJob(
-            f"job {self.settings.job_name!r} waits for data that will not come: its sources give nothing more and have "
-            "not ended; stop() it, or use bounded sources"
+            f"job {self.settings.job_name!r} waits for data that will never arrive: its sources have no more data but "
+            "have not ended; call stop(), or use bounded sources"
         )
 
     def _end(self, status: JobStatus, failure: Exception | None = None) -> None:

@@ -26,7 +26,8 @@ from penstock.job.engine_contract import AttemptControl
 from penstock.job.failures import failure_text
 from penstock.job.hand_over import MOST_WAITING
 from penstock.job.intake import IntakeRequest
-from penstock.job.program import Program
+from penstock.job.observing import observe
+from penstock.job.program import Program, checkpoint_place
 from penstock.job.statistics import JobStatistics
 from penstock.job.versions import publish_last
 from penstock.runtime.source_tasks import Offset
@@ -41,6 +42,7 @@ def submit_live(graph: LogicalGraph, settings: JobSettings) -> RunningJobClient:
     """Check a program and let it run in this process; `penstock list` shows it like any other."""
     engine = LiveEngine(graph, settings)
     job = JobDriver(engine.program, engine, engine.runner.sinks, engine.statistics)
+    observe(job)
     job.start()
     client = RunningJobClient(job)
     announce(
@@ -59,7 +61,7 @@ class LiveEngine:
     def __init__(self, graph: LogicalGraph, settings: JobSettings) -> None:
         """Check a program and make its directory ready."""
         scratch = Scratch(self)
-        place = settings.checkpoint_directory or os.path.join(scratch.path, "checkpoint")
+        place = checkpoint_place(settings) or os.path.join(scratch.path, "checkpoint")
         self.program = Program.open(graph, settings, place)
         self.statistics = JobStatistics(self.program.plan)
         self._clock = RealClock()

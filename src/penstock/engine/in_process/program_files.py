@@ -53,7 +53,7 @@ def unpacked_archives(settings: JobSettings, folder: str) -> str | None:
 
 def _folder_name(archive: str, name: str) -> str:
     if os.path.isabs(name) or ".." in name.split(os.sep):
-        raise ConfigurationError(f"add_python_archive: {name!r} of {archive!r} is no name of a folder.")
+        raise ConfigurationError(f"add_python_archive: {name!r} of {archive!r} is not a folder name.")
     return name
 
 

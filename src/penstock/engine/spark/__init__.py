@@ -1,7 +1,4 @@
-"""The Spark engine: the only package that imports pyspark."""
+"""The Spark engine: the only package that imports pyspark.
 
-from __future__ import annotations
-
-from penstock.engine.spark.engine import submit
-
-__all__ = ["submit"]
+`engine.submit` starts a job. Nothing is imported here: some processes of Spark need one small module of this package.
+"""

@@ -25,7 +25,7 @@ _DEAD_WORKER = re.compile(r"Python worker exited unexpectedly")
 _SILENT_WORKER = re.compile(r"Python worker (failed )?to connect back")
 _SILENT = (
     "Spark started a Python process and did not hear from it for ten seconds, so it gave up. Most likely the machine "
-    "is too busy: let fewer programs run beside the job, or give it a lower parallelism. If it is not busy, see above "
+    "is too busy: run fewer programs next to the job, or lower its parallelism. If it is not busy, see above "
     "what the process printed: its Python may not start"
 )
 _TASK = re.compile(r"Task (\d+) in stage (\d+)\.\d+ failed (\d+) times")
@@ -58,7 +58,7 @@ def _full_disk(session: SparkSession, checkpoint: str) -> StorageFullError:
     told = "; ".join(f"{name} {path}: {space_text(path)}" for name, path in places.items())
     return StorageFullError(
         f"Spark found no space left on a disk ({told}). Free some space or choose other directories, then start the "
-        "job again: it goes on from its last checkpoint, and files that were not finished are not used"
+        "job again: it resumes from its last checkpoint and ignores unfinished files"
     )
 
 

@@ -124,7 +124,7 @@ def _refused(name: str, field: pa.Field, misfit: Misfit, is_declared: bool) -> S
     advice = (
         "Map the value, or declare another type."
         if is_declared
-        else "The types of the columns were learned from the first records of the batch. Declare the types: "
+        else "The column types were inferred from the first records of the batch. Declare the types: "
         "write_with_spark(write, schema='...')."
     )
     return SinkError(

@@ -14,6 +14,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.checkpoint import Seal
 from penstock.engine.spark.batches import BatchCommitter
 from penstock.engine.spark.cluster_facts import ClusterFacts
+from penstock.engine.spark.continuous.attempt import ContinuousAttempt
+from penstock.engine.spark.continuous.pipelined import SPARE_SLOTS
 from penstock.engine.spark.control import Control
 from penstock.engine.spark.diagnosis import diagnosed
 from penstock.engine.spark.driver_sinks import SparkDriverSinks
@@ -35,12 +37,15 @@ from penstock.graph import JobSettings, LogicalGraph
 from penstock.job.announcing import announce
 from penstock.job.backpressure import Backpressure
 from penstock.job.client import RunningJobClient
+from penstock.job.continuous.admission import refuse_continuous
+from penstock.job.continuous.floors import Floors
 from penstock.job.driver import JobDriver
 from penstock.job.engine_contract import AttemptControl
-from penstock.job.program import Program
+from penstock.job.observing import observe
+from penstock.job.program import Program, checkpoint_place
 from penstock.job.requirements import make_requirements_importable
 from penstock.job.statistics import JobStatistics
-from penstock.job.versions import publish_last
+from penstock.job.versions import VersionDriver, publish_last
 from penstock.runtime.subtask import TaskSettings
 from penstock.savepoint import Origin
 from penstock.savepoint.writing import PartOrder, PartResult, write_part
@@ -53,13 +58,15 @@ _POLL_SECONDS = 0.05
 def submit(graph: LogicalGraph, settings: JobSettings) -> RunningJobClient:
     """Check a program, start it as a job and return the handle to it."""
     clear_scratch()
-    temporary = None if settings.checkpoint_directory else make_scratch("checkpoint")
+    place = checkpoint_place(settings)
+    temporary = None if place else make_scratch("checkpoint")
     remove = partial(_remove, temporary)
     try:
-        program = Program.open(graph, settings, settings.checkpoint_directory or str(temporary))
+        program = Program.open(graph, settings, place or str(temporary))
         engine = SparkEngine(program)
         engine.prepare()
         job = JobDriver(program, engine, engine.sinks, engine.statistics)
+        observe(job)
     except BaseException:
         remove()
         raise
@@ -94,7 +101,8 @@ class SparkEngine:
         self._settings = program.settings
         self._directory = program.directory
         self._backpressure = Backpressure(program.sources(), program.settings)
-        self._committer: BatchCommitter | None = None
+        self._versions: VersionDriver | None = None
+        self._is_continuous = program.settings.execution_mode == "continuous"
         self._run_id = ""
         self.statistics = JobStatistics(program.plan)
         self.sinks = SparkDriverSinks(program.plan)
@@ -115,7 +123,11 @@ class SparkEngine:
         self._open_stores()
 
     def _open_session(self) -> None:
-        self._session = get_session(self._settings)
+        slots = None
+        if self._is_continuous:
+            refuse_continuous(self._program)
+            slots = Floors.of(self._plan).task_count + SPARE_SLOTS
+        self._session = get_session(self._settings, continuous_slots=slots)
         self._cluster = ClusterFacts(self._session)
         send_files(self._session.sparkContext, self._settings)
 
@@ -146,12 +158,31 @@ class SparkEngine:
     # ---- attempts ----
 
     def run_attempt(self, attempt: int, control: AttemptControl) -> None:
-        """Run a query from the last version on."""
+        """Run from the last version on: a query of micro-batches, or tasks that stay."""
+        if self._is_continuous:
+            self._run_continuous(attempt, control)
+        else:
+            self._run_batches(attempt, control)
+
+    def _run_continuous(self, attempt: int, control: AttemptControl) -> None:
+        self._directory.take_over(SparkLogs(is_continuous=True))
+        shipped = self._ship(self._program.task_settings(attempt, time.time_ns() // 1_000_000), None)
+        versions = self._versions = VersionDriver(
+            self._plan, self._directory, self.sinks, self.statistics, run_on_workers=Workers(self._session)
+        )
+        try:
+            last = versions.publish_last()
+            if last is None or not versions.have_all_ended(last):
+                ContinuousAttempt(self._session, self._program, shipped, versions, self.sinks).run(control)
+        finally:
+            versions.close()
+
+    def _run_batches(self, attempt: int, control: AttemptControl) -> None:
         self._directory.take_over(SparkLogs())
         file = Control(self._program.sources())
         shipped = self._ship(self._program.task_settings(attempt, file.now_ms()), file.clock_file)
         file.write_plan(pickle.dumps(shipped))
-        committer = self._committer = BatchCommitter(
+        committer = BatchCommitter(
             self._plan,
             self._directory,
             file,
@@ -160,6 +191,7 @@ class SparkEngine:
             Workers(self._session),
             self._backpressure,
         )
+        self._versions = committer.versions
         try:
             if not committer.finish_if_ended():
                 self._run_query(shipped, file, committer, control)
@@ -243,8 +275,8 @@ class SparkEngine:
 
     def stop(self) -> None:
         """Let no batch become final any more."""
-        if self._committer is not None:
-            self._committer.versions.stop()
+        if self._versions is not None:
+            self._versions.stop()
 
     def explained(self, error: Exception) -> Exception:
         """Why Spark failed, as far as it can be found out."""

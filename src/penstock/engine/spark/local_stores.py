@@ -14,8 +14,10 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
+from penstock.engine.spark.shipping import ShippedPlan
 from penstock.engine.spark.startup.session_config import is_here
 from penstock.engine.spark.worker_orders import run_on_workers
+from penstock.runtime.subtask import Subtask
 from penstock.scratch import clear_abandoned, hold, make_private, release
 
 HEAP_BACKEND = "heap"
@@ -28,6 +30,15 @@ def local_folder(chosen: str | None, job_id: str) -> str:
     """The folder of a job on this worker: in Spark's scratch directory of the executor, unless told otherwise."""
     spark_scratch = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
     return os.path.join(chosen or spark_scratch or tempfile.gettempdir(), "penstock", job_id)
+
+
+def local_path(plan: ShippedPlan, subtask: Subtask) -> str:
+    """Where a worker keeps the state of a subtask; its folder is made."""
+    name = f"{subtask.vertex.id}-{subtask.subtask}.{plan.state_backend}"
+    folder = local_folder(plan.state_directory, plan.settings.job_id)
+    if plan.state_backend != HEAP_BACKEND:
+        make_private(folder)
+    return os.path.join(folder, name)
 
 
 class LocalStores:

@@ -15,21 +15,43 @@ from itertools import chain
 from pyarrow import fs
 
 from penstock.checkpoint import CheckpointDirectory, Seal
-from penstock.engine.spark.spark_logs import default_settings, log_lines, logged, remove_log, write_log, write_metadata
+from penstock.engine.spark.spark_logs import (
+    default_settings,
+    forget_all,
+    log_lines,
+    logged,
+    remove_log,
+    write_log,
+    write_metadata,
+)
 from penstock.errors import CheckpointError
 
 _LOOKED_AT = 3  # Spark reads the last two of each log; older ones are only kept
 _VERSION = re.compile(r"v\d+")
+_CONTINUOUS = "continuous"
+"""A file in the place of the logs that says why there are none."""
 
 _log = logging.getLogger(__name__)
 
 
 class SparkLogs:
-    """Spark's logs as the engine's log of a checkpoint directory: `directory.take_over(SparkLogs())`."""
+    """Spark's logs as the engine's log of a checkpoint directory: `directory.take_over(SparkLogs())`.
+
+    In continuous mode Spark keeps no logs: what its logs say of later batches than the last seal is forgotten then, and
+    when a job comes back to micro-batches, they are made to say what the last seal says.
+    """
+
+    def __init__(self, *, is_continuous: bool = False) -> None:
+        self._is_continuous = is_continuous
 
     def mend(self, directory: CheckpointDirectory) -> None:
         """Mend what a power cut left, then check that logs and seals tell the same story."""
+        if self._is_continuous:
+            forget_all(directory)
+            write_log(directory, _CONTINUOUS, ["v1"])
+            return
         repair_logs(directory)
+        follow_seals(directory)
         _check_logs(directory)
 
     def last_done(self, directory: CheckpointDirectory) -> int:
@@ -43,13 +65,26 @@ def _check_logs(directory: CheckpointDirectory) -> None:
     if sealed and (not offsets or offsets[-1] < sealed[-1]):
         raise CheckpointError(
             f"checkpoint {directory.uri} has state of version {sealed[-1]}, but Spark's log of positions ends at "
-            f"{offsets[-1] if offsets else 'nothing'}: files under spark/ were removed; restore them or start anew"
+            f"{offsets[-1] if offsets else 'nothing'}: files under spark/ were removed; restore them, or start from "
+            "scratch"
         )
     if commits and (not sealed or sealed[-1] < commits[-1]):
         raise CheckpointError(
             f"checkpoint {directory.uri} has no state for batch {commits[-1]}, which Spark's log says is done: files "
-            "under penstock/ were removed; restore them or start anew"
+            "under penstock/ were removed; restore them, or start from scratch"
         )
+
+
+def follow_seals(directory: CheckpointDirectory) -> None:
+    """Make logs where continuous mode left none: a query goes on from the last seal as from a batch of its own."""
+    sealed = directory.sealed_versions()
+    if not log_lines(directory, _CONTINUOUS):
+        return
+    seal = directory.read_seal(sealed[-1]) if sealed else None
+    if seal is not None and seal.offset is not None:
+        write_metadata(directory)
+        write_log(directory, f"offsets/{seal.version}", ["v1", default_settings(), json.dumps(seal.offset.to_json())])
+    remove_log(directory, _CONTINUOUS)
 
 
 def repair_logs(directory: CheckpointDirectory) -> None:
@@ -58,7 +93,7 @@ def repair_logs(directory: CheckpointDirectory) -> None:
     _repair_metadata(directory)
     for batch in reversed(logged(directory, "commits")[-_LOOKED_AT:]):
         if not _is_commit(log_lines(directory, f"commits/{batch}")):
-            _tell(directory, f"commits/{batch}", "left out: the batch is only published again, or run again")
+            _tell(directory, f"commits/{batch}", "skipped: the batch is only published again, or runs again")
             remove_log(directory, f"commits/{batch}")
     for batch in reversed(logged(directory, "offsets")[-_LOOKED_AT:]):
         _repair_offsets(directory, batch, seals)
@@ -71,12 +106,12 @@ def _repair_offsets(directory: CheckpointDirectory, batch: int, seals: dict[int,
     seal = seals.get(batch)
     if seal is not None:
         if seal.offset is not None and (not _is_offsets(lines) or _is_cut(lines, seal)):
-            _tell(directory, name, "made again from the seal of the batch")
+            _tell(directory, name, "restored from the seal of the batch")
             before = log_lines(directory, f"offsets/{batch - 1}")
             settings = next((each[1] for each in (lines, before) if _has_settings(each)), default_settings())
             write_log(directory, name, ["v1", settings, json.dumps(seal.offset.to_json()), *_frames_of(seal)])
     elif batch not in seals and not _is_offsets(lines) and batch == logged(directory, "offsets")[-1]:
-        _tell(directory, name, "left out: the batch was not finished, and is planned anew")
+        _tell(directory, name, "skipped: the batch was not finished, and is planned again")
         remove_log(directory, name)
 
 
@@ -133,9 +168,10 @@ def _check_source_logs(directory: CheckpointDirectory, seals: dict[int, Seal | N
             if entry <= _log_offset(offset):
                 raise CheckpointError(
                     f"checkpoint {directory.uri}: spark/{name}, which says what files a source has read, is empty or "
-                    "cut short; restore it from a copy, go on from a savepoint, or start anew in an empty directory"
+                    "truncated; restore it from a copy, resume from a savepoint, or start from scratch in an empty "
+                    "directory"
                 )
-            _tell(directory, name, "left out: the files in it are listed again")
+            _tell(directory, name, "skipped: its files are listed again")
             remove_log(directory, name)
 
 

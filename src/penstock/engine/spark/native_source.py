@@ -20,7 +20,6 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from penstock.engine.spark.control import ControlReader, read_plan
 from penstock.engine.spark.rows_arrow import SPARK_SCHEMA
-from penstock.engine.spark.tasks import run_native_sources
 from penstock.job.intake import SourceList, grouped
 from penstock.runtime.source_tasks import Offset, SourceTask
 
@@ -97,6 +96,9 @@ class PenstockReader(DataSourceStreamReader):
         Done here and not in a function behind the source, which would be another Python process and a way through
         the JVM for every task.
         """
+        # Here, because the process that asks for offsets needs no operators: each job starts one, and waits for it.
+        from penstock.engine.spark.tasks import run_native_sources
+
         assert self._plan is not None, "only a copy that was sent to a task reads"
         group: list[SourceTask] = pickle.loads(partition.value)
         return run_native_sources(pickle.loads(self._plan), group)

@@ -75,7 +75,7 @@ def _too_large(vertex: Vertex, total: int, max_bytes: int) -> GraphError:
     largest = max(vertex.operators, key=lambda chained: len(cloudpickle.dumps(chained.operator)))
     size = len(cloudpickle.dumps(largest.operator))
     return GraphError(
-        f"operator {largest.name!r} (uid {largest.uid!r}) refers to {size / _MB:,.0f} MB of data, and the functions of "
+        f"operator {largest.name!r} (uid {largest.uid!r}) refers to {size / _MB:,.0f} MB of data, and all functions of "
         f"the job to {total / _MB:,.0f} MB in all, which every worker would get; {max_bytes / _MB:,.0f} MB are allowed "
         f"({MAX_PLAN_BYTES}). Load large objects in open(), or read them by a source; or raise the setting, and "
         "spark.driver.memory with it"

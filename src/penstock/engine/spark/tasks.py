@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 import uuid
 from collections.abc import Iterator
 
@@ -12,7 +10,7 @@ from pyspark import TaskContext
 
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.connectors.frame_source import FrameSource, batch_to_block
-from penstock.engine.spark.local_stores import HEAP_BACKEND, local_folder
+from penstock.engine.spark.local_stores import local_path
 from penstock.engine.spark.rows_arrow import from_batch, in_batches
 from penstock.engine.spark.shipping import ShippedPlan, clock_of, forget, subtask_of
 from penstock.engine.spark.startup.worker_garbage import keep_collections_short
@@ -22,7 +20,6 @@ from penstock.runtime.report import SubtaskEntry
 from penstock.runtime.rows import ExchangeRow, Values
 from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.subtask import Subtask
-from penstock.scratch import make_private
 from penstock.state.versions import SubtaskState
 
 Batches = Iterator[pa.RecordBatch]
@@ -47,10 +44,6 @@ class SparkHost:
         self._directory = CheckpointDirectory(plan.checkpoint_uri)
         self._seal: Seal | None = None
 
-    def elapsed_ms(self) -> float:
-        """A clock that only goes forwards."""
-        return time.perf_counter() * 1000
-
     def subtask(self, vertex: int, number: int) -> Subtask:
         """This process's copy of a subtask."""
         return subtask_of(self._plan, vertex, number)
@@ -70,16 +63,9 @@ class SparkHost:
             self._directory.filesystem,
             self._directory.state_path(uid, number),
             self.entry(uid, number).state,
-            local_path=self._local_path(subtask),
+            local_path=local_path(self._plan, subtask),
             backend=self._plan.state_backend,
         )
-
-    def _local_path(self, subtask: Subtask) -> str:
-        name = f"{subtask.vertex.id}-{subtask.subtask}.{self._plan.state_backend}"
-        folder = local_folder(self._plan.state_directory, self._plan.settings.job_id)
-        if self._plan.state_backend != HEAP_BACKEND:
-            make_private(folder)
-        return os.path.join(folder, name)
 
     def _previous(self) -> Seal:
         if self._seal is None:

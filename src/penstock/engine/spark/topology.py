@@ -16,7 +16,7 @@ from penstock.engine.spark.shipping import ShippedPlan
 from penstock.engine.spark.spark_names import operators_of
 from penstock.errors import GraphError
 from penstock.graph.plan import JobPlan, Vertex
-from penstock.job.intake import source_operator
+from penstock.job.plan_sources import source_operator
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -63,7 +63,7 @@ def _frame_of(session: SparkSession, vertex: Vertex) -> DataFrame:
     frame = source.make_frame(session)
     if not isinstance(frame, DataFrame) or not frame.isStreaming:
         raise GraphError(
-            f"source {vertex.operators[0].name!r} gives no streaming DataFrame: read it with spark.readStream"
+            f"source {vertex.operators[0].name!r} returns no streaming DataFrame: read it with spark.readStream"
         )
     return frame
 

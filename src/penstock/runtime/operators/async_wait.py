@@ -1,7 +1,4 @@
-"""Asynchronous calls: one for each record, many at once; results leave in the order of input or of completion.
-
-The calls run where the context says.
-"""
+"""The operator of async calls: one per record, many at once; results leave in the order of input or of completion."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ class AsyncWaitOperator(StreamOperator):
 
     def open(self) -> None:
         """Open the function and get a runner for its calls."""
-        assert self.context.calls is not None, "nothing was given to run asynchronous calls with"
+        assert self.context.calls is not None, "there is no runner for async calls"
         self.open_function(self.function)
         self._invoke = self.function.async_invoke
         self._own_all = self.context.own_all
@@ -162,6 +159,6 @@ class _StatelessRuntimeContext(OperatorRuntimeContext):
 
     def _keyed(self, descriptor: Any) -> NoReturn:
         raise StateError(
-            f"operator {self.get_task_name()!r} asks for keyed state {descriptor.get_name()!r}, but asynchronous calls "
-            "have none, because many run at once: keep the state in a process function before or after them"
+            f"operator {self.get_task_name()!r} asks for keyed state {descriptor.get_name()!r}, but async calls have "
+            "none, because many run at once: keep the state in a process function before or after them"
         )

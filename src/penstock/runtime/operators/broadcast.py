@@ -1,4 +1,4 @@
-"""Process functions over a stream and a broadcast one: the second input changes what the first may only read.
+"""Process functions on a stream and a broadcast stream, which changes the state that the first may only read.
 
 The maps are operator state, each subtask has and saves its own copy. Nothing keeps the first input back until the
 second has come: no order holds between them, as in Flink.

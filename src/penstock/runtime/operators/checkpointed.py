@@ -1,6 +1,6 @@
 """Checkpoints as the functions of one operator see them: their state, when it is restored, saved and made final.
 
-The states are those of `penstock.state.operator_state`, and where their bytes are kept is the engine's business.
+The states are those of `penstock.state.operator_state`; the engine stores their bytes.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class CheckpointedPart:
             self._listeners.append(function)
 
     def begin(self, version: int, attempt: str, saved: OperatorSnapshot | None) -> None:
-        """Be where the last checkpoint was, whoever made it, and say that it is final."""
+        """Restore the last checkpoint if another process made it, and notify listeners that it is final."""
         made = None if saved is None else (saved.version, saved.attempt)
         if not self._is_started or made != self._made:
             states, schemas = ({}, {}) if saved is None else (saved.states, saved.schemas)
@@ -221,6 +221,6 @@ def _name(method: str, descriptor: Any, kind: type[StateDescriptor]) -> str:
     if descriptor.ttl_config is not None and descriptor.ttl_config.is_enabled():
         raise StateError(
             f"{method}: state {descriptor.get_name()!r} has a time-to-live, which only keyed state can have: remove "
-            "what is old in snapshot_state()"
+            "old entries in snapshot_state()"
         )
     return descriptor.get_name()

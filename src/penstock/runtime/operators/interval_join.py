@@ -1,7 +1,4 @@
-"""Interval join: pairs of two keyed inputs whose times are near, and rows that stayed without a partner.
-
-The fluent API in front of it is elsewhere.
-"""
+"""The interval join operator: pairs of two keyed inputs close in time, and unmatched rows of outer joins."""
 
 from __future__ import annotations
 
@@ -389,7 +386,7 @@ class IntervalJoinOperator(StreamOperator):
                     collector.take(checked_results(results, "process_element"))
             except Exception as error:
                 collector.discard()
-                raise self.failure(error, "joining a row that has no partner", row) from None
+                raise self.failure(error, "emitting a row without a partner", row) from None
 
 
 def _entries(found: _Slice, begin: int, end: int) -> Iterator[tuple[int, tuple[Any, ...]]]:

@@ -119,6 +119,9 @@ class StreamOperator:
     def on_processing_time(self, now_ms: int) -> None:
         """Processing time has advanced; called between blocks and at the end of a batch."""
 
+    def on_interval(self, now_ms: int) -> None:
+        """Continuous mode: the watermark interval is over; called between blocks, where a batch could end."""
+
     def on_end(self) -> None:
         """The input has ended; the maximum watermark was delivered before."""
         self.output.emit_end()
@@ -138,10 +141,10 @@ class StreamOperator:
         return None
 
     def layout_refusal(self, written: Layout) -> str | None:
-        """Why state of another layout cannot be gone on with, in words; None if it can be."""
+        """Return why the operator cannot resume from state of another layout; None if it can."""
         now = self.layout()
         if now is None:
-            return f"it was written with {described(written)}, and now the operator keeps its state in another way"
+            return f"it was written with {described(written)}, but the operator now stores its state differently"
         return None if written == now else difference(written, now)
 
     def adopt_layout(self, written: Layout | None) -> None:

@@ -162,6 +162,7 @@ class KeyedProcessOperator(TimedOperator, ProcessOperator):
 
     kind = "keyed process"
     context_class = KeyedProcessContext
+    queryable_name: str | None = None  # of a stream that is kept as queryable state
 
     def open(self) -> None:
         """Open the function; one without `on_timer` just lets its timers pass."""

@@ -1,4 +1,4 @@
-"""When the timers of a keyed operator fire, in event time and processing time; what they set off is the operator's."""
+"""Fires the timers of a keyed operator, in event time and processing time."""
 
 from __future__ import annotations
 

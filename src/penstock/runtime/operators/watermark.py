@@ -39,6 +39,10 @@ class TimingOperator(StreamOperator):
         if not end_of_input:
             self.watermarks.end_batch(now_ms)
 
+    def on_interval(self, now_ms: int) -> None:
+        """Emit what the generator has come to, and notice idleness."""
+        self.watermarks.end_batch(now_ms)
+
     def snapshot(self) -> Any:
         """The generator's state."""
         return self.watermarks.snapshot()

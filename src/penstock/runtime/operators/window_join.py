@@ -1,7 +1,4 @@
-"""What makes a join of the window operator: sides of elements, and user code that must not see them.
-
-Windows are the window operator's business.
-"""
+"""Window joins and co-groups on the window operator: elements are tagged with their side, hidden from user code."""
 
 from __future__ import annotations
 
@@ -254,6 +251,6 @@ def _retag(elements: list[TimestampedValue[Tagged]], left: list[TimestampedValue
     kept = []
     for element in left:
         if not isinstance(element, _Untagged):
-            raise TypeError(f"an evictor may only remove elements from the list it is given, but it put in {element!r}")
+            raise TypeError(f"an evictor may only remove elements from the list it is given, but it added {element!r}")
         kept.append(element.tagged)
     elements[:] = kept

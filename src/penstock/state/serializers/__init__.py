@@ -1,8 +1,8 @@
 """Bytes of typed state: what a state's type is as data, how its values become bytes, and how the type may change.
 
-Which rows there are, and where schemas are kept, is the business of `penstock.state.keyed`. Bytes of a value are a
-mark, the number of the schema (a hash of it) and the value as plain data: no class of the user is named in them, so
-that classes may be moved, renamed and changed, and state can be read without them.
+`penstock.state.keyed` defines the rows and stores the schemas. Bytes of a value are a mark, the number of the schema (a
+hash of it) and the value as plain data: no class of the user is named in them, so that classes may be moved, renamed
+and changed, and state can be read without them.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def reader_for(written: Schema, wanted: StateSerializer) -> Callable[[bytes], An
     """Return what reads bytes of an old schema as values of the wanted type; raises StateError if there is no way."""
     reason = incompatibility(written, wanted.schema)
     if reason is not None:
-        raise StateError(f"State {wanted.state_name!r} cannot be read as the type it has now: {reason}.")
+        raise StateError(f"State {wanted.state_name!r} cannot be read as its current type: {reason}.")
     if written["type"] == "PICKLE":
         return wanted.loads
     unpack, adapt = encoding_of(written).unpack, _adapter(written, wanted.type_info)

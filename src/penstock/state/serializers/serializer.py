@@ -166,7 +166,8 @@ class TypedSerializer(StateSerializer):
         if mark == TYPED and number in self._older:
             return self._evolved(data, number)
         raise StateError(
-            f"State {self.state_name!r} holds bytes of a type that the checkpoint does not describe: it is damaged, or "
+            f"State {self.state_name!r} contains bytes of a type that the checkpoint does not describe: it is damaged, "
+            "or "
             "was written by a newer version."
         )
 
@@ -188,8 +189,8 @@ class TypedSerializer(StateSerializer):
             plain = self._form.to_plain(value)
         except MisfitError as misfit:
             raise StateError(
-                f"State {self.state_name!r} was pickled, and holds something that is not of the type it has now "
-                f"({misfit}): take the type back, or give the typed state another name."
+                f"State {self.state_name!r} was pickled, and contains a value that does not have its current type "
+                f"({misfit}): remove the type again, or give the typed state another name."
             ) from None
         return plain if self._form.from_plain is None else self._form.from_plain(plain)
 

@@ -71,6 +71,8 @@ class Scan(PlanNode):
     """The source columns that are read, by their number among `table.source_columns`."""
     source: Any
     """The connector's side of it: `changelog_kinds` and `stream`."""
+    hints: tuple[tuple[str, str], ...] = ()
+    """Options that the query gives for itself."""
 
     @cached_property
     def row_type(self) -> LogicalType:

@@ -108,7 +108,7 @@ def scan_of(table: ResolvedTable, entry: CatalogTable, session: Session, options
     """The plan that reads all columns of a table: what the connector gives, computed columns, watermark."""
     source = entry.inline if entry.inline is not None else session.context.source_of(table.path, entry, options)
     check_metadata(table, table.source_columns, source, "read")
-    scan: PlanNode = Scan(table, tuple(range(len(table.source_columns))), source)
+    scan: PlanNode = Scan(table, tuple(range(len(table.source_columns))), source, tuple(sorted(options.items())))
     positions = {each.name: index for index, each in enumerate(table.source_columns)}
     if [each.name for each in table.columns] != list(scan.names):
         expressions = tuple([_read(each, positions, scan) for each in table.columns])

@@ -86,6 +86,9 @@ def file_format(name: str, stored: LogicalType, options: dict[str, str]) -> File
     return AvroFormat(json.dumps(avro_schema(stored)), codec)
 
 
+_KNOWN_FOLDERS = 10_000
+
+
 class Folders:
     """Names the folder of a row after the values of its partition columns: name, place and type of each."""
 
@@ -93,12 +96,21 @@ class Folders:
         """Take the columns, and the folder of NULL."""
         self.keys = keys
         self.default = default
+        self._known: dict[tuple[Any, ...], str] = {}
 
     def __call__(self, row: tuple[Any, ...]) -> str:
         """The folder of a row."""
+        values = tuple([row[at + 1] for _, at, _ in self.keys])
+        found = self._known.get(values)
+        if found is None:
+            if len(self._known) > _KNOWN_FOLDERS:
+                self._known.clear()
+            found = self._known[values] = self._folder(values)
+        return found
+
+    def _folder(self, values: tuple[Any, ...]) -> str:
         parts = []
-        for key, at, declared in self.keys:
-            value = row[at + 1]
+        for (key, _, declared), value in zip(self.keys, values, strict=True):
             text = self.default if value is None else quote(java_text(declared)(value), safe=" +-.,_")
             parts.append(f"{key}={text}")
         return "/".join(parts)

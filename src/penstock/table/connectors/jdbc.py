@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.connectors.jdbc.databases import Database, complaint, database_of, in_transaction
@@ -22,12 +22,11 @@ from penstock.table.connectors.contract import (
     TableSource,
 )
 from penstock.table.connectors.jdbc_filters import sql_condition
-from penstock.table.connectors.jdbc_lookup import JdbcLookup, qualified_names, quoted_name
+from penstock.table.connectors.jdbc_lookup import JdbcLookup, from_driver, qualified_names, quoted_name
 from penstock.table.connectors.lookup_caches import CACHE_KEYS, cache_of
-from penstock.table.element_functions import ToRow
 from penstock.vocabulary.sql.external_values import to_external
 from penstock.vocabulary.sql.logical_types import LogicalType
-from penstock.vocabulary.sql.row_kinds import ADDS
+from penstock.vocabulary.sql.row_kinds import ADDS, INSERT
 
 __all__ = ["JdbcConnector"]
 
@@ -99,9 +98,28 @@ class _JdbcTable(TableSource):
         columns = ", ".join(map(quoted_name, row_type.names))
         source = JdbcSource.query(f"SELECT {columns} FROM {quoted_name(options['table-name'])}", builder.build())
         made: DataStream[tuple[Any, ...]] = environment.from_source(source, None, name or self.table.path[-1]).map(
-            ToRow(row_type)
+            _FromDatabase(row_type)
         )
         return made
+
+
+class _FromDatabase:
+    """Makes a row of the values that a driver gives."""
+
+    def __init__(self, row_type: LogicalType) -> None:
+        self.row_type = row_type
+        self._converts: list[Callable[[Any], Any]] | None = None
+
+    def __getstate__(self) -> LogicalType:
+        return self.row_type
+
+    def __setstate__(self, row_type: LogicalType) -> None:
+        self.row_type, self._converts = row_type, None
+
+    def __call__(self, values: Any) -> tuple[Any, ...]:
+        if self._converts is None:
+            self._converts = [from_driver(each) for each in self.row_type.parts]
+        return (INSERT, *[convert(value) for convert, value in zip(self._converts, values, strict=True)])
 
 
 class _JdbcTableSink(TableSink):

@@ -34,7 +34,7 @@ def qualified_names(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple([f"penstock_rows.{quoted_name(each)}" for each in columns])
 
 
-def _from_driver(declared: LogicalType) -> Callable[[Any], Any]:
+def from_driver(declared: LogicalType) -> Callable[[Any], Any]:
     """What makes internal values of those of a driver; SQLite has no booleans, PostgreSQL types that are texts here."""
     convert = to_internal(declared)
     if declared.kind in (Kind.CHAR, Kind.VARCHAR):
@@ -77,7 +77,7 @@ class JdbcLookup(Lookup):
     def open(self, context: Any) -> None:
         """Make what converts values."""
         self._to_key = [to_external(self.row_type.parts[each]) for each in self.keys]
-        self._to_row = [_from_driver(each) for each in self.row_type.parts]
+        self._to_row = [from_driver(each) for each in self.row_type.parts]
 
     def close(self) -> None:
         """Close the connection."""

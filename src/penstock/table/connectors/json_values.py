@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import functools
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -85,11 +86,15 @@ def _timestamp(declared: LogicalType, standard: str) -> Convert:
     between = "T" if standard == "ISO-8601" else " "
     end = "Z" if declared.kind is Kind.TIMESTAMP_LTZ else ""
 
+    @functools.lru_cache(4_096)
+    def to_second(seconds: int) -> str:
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
+        return f"{moment:%Y-%m-%d}{between}{moment:%H:%M:%S}"
+
     def write(value: int) -> str:
         seconds, rest = divmod(value, unit)
-        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
         fraction = f".{rest * (1_000_000_000 // unit):09}".rstrip("0") if rest else ""
-        return f"{moment:%Y-%m-%d}{between}{moment:%H:%M:%S}{fraction}{end}"
+        return f"{to_second(seconds)}{fraction}{end}"
 
     return write
 

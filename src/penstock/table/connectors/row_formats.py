@@ -209,23 +209,26 @@ class CsvRows(RowFormat):
 
     def encoder(self) -> Callable[[Row], bytes]:
         """Quotes where they are needed."""
-        convert = to_json(self.row_type, "SQL")
         null = self.options.get("null-literal", "")
-        layout = self._layout()
+        writers = [_csv_writer(each, null) for each in self.row_type.parts]
+        out = io.StringIO()
+        write_row = csv.writer(out, lineterminator="", **self._layout()).writerow
 
         def encode(row: Row) -> bytes:
-            out = io.StringIO()
-            values = [_csv_text(each, null) for each in convert(row[1:]).values()]
-            csv.writer(out, lineterminator="", **layout).writerow(values)
+            out.seek(0)
+            out.truncate()
+            write_row([write(each) for write, each in zip(writers, row[1:], strict=True)])
             return out.getvalue().encode()
 
         return encode
 
 
-def _csv_text(value: Any, null: str) -> str:
-    if value is None:
-        return null
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _csv_writer(declared: LogicalType, null: str) -> Callable[[Any], str]:
+    """What writes a value of a column; NULL as the text for it."""
+    convert = to_json(declared, "SQL")
+    if declared.kind is Kind.BOOLEAN:
+        return lambda value: null if value is None else "true" if value else "false"
+    return lambda value: null if value is None else str(convert(value))
 
 
 def _from_text(declared: LogicalType) -> Callable[[str], Any]:

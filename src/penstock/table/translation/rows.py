@@ -43,7 +43,10 @@ def scan_table(translator: Translator, node: nodes.Scan) -> DataStream:
     columns = table.source_columns
     keys = tuple([each.metadata_key for each in columns if each.metadata_key is not None])
     row_type = row_of(tuple([each.name for each in columns]), tuple([each.type.as_plain_time() for each in columns]))
-    stream: DataStream = node.source.stream(translator.environment, row_type, keys, ".".join(table.path))
+    stream = translator.reuse.source(node) if translator.settings.reuses_sources else None
+    if stream is None:
+        made: DataStream = node.source.stream(translator.environment, row_type, keys, ".".join(table.path))
+        stream = translator.reuse.keep_source(node, made)
     if node.columns == tuple(range(len(columns))):
         return stream
     fields = tuple([FieldRef(each, columns[each].type) for each in node.columns])

@@ -11,6 +11,8 @@ from penstock.runtime.operators.table.bundles import MINI_BATCH_SIZE
 
 __all__ = ["TableSettings"]
 
+REUSES_PARTS = "table.optimizer.reuse-sub-plan-enabled"
+REUSES_SOURCES = "table.optimizer.reuse-source-enabled"
 PHASES = "table.optimizer.agg-phase-strategy"
 
 
@@ -36,6 +38,8 @@ class TableSettings:
     lookup_allows_unordered: bool = False
     resolves_updates: bool = False
     """Whether what was looked up is kept, so that it can be taken back as it was."""
+    reuses_sources: bool = True
+    reuses_parts: bool = True
 
     @staticmethod
     def of(settings: Mapping[str, str]) -> TableSettings:
@@ -76,6 +80,8 @@ class TableSettings:
                 ("IGNORE", "TRY_RESOLVE"),
             )
             == "TRY_RESOLVE",
+            reuses_parts=_flag(settings, REUSES_PARTS, True),
+            reuses_sources=_flag(settings, REUSES_PARTS, True) and _flag(settings, REUSES_SOURCES, True),
         )
 
 
@@ -86,8 +92,8 @@ def _count(settings: Mapping[str, str], key: str, default: int) -> int:
     return int(value)
 
 
-def _flag(settings: Mapping[str, str], key: str) -> bool:
-    return str(settings.get(key, "false")).lower() == "true"
+def _flag(settings: Mapping[str, str], key: str, default: bool = False) -> bool:
+    return str(settings.get(key, default)).lower() == "true"
 
 
 def _size(settings: Mapping[str, str], key: str) -> int:

@@ -30,6 +30,7 @@ from penstock.table.translation.aggregates import (
 )
 from penstock.table.translation.joins import interval_join, regular_join, window_join
 from penstock.table.translation.ordered_rows import deduplicate, limit_rows, match_rows, sort_rows, top_n
+from penstock.table.translation.reuse import Meanings, Reuse
 from penstock.table.translation.rows import (
     correlate,
     drop_update_before,
@@ -56,24 +57,38 @@ NAME_LENGTH = 80
 
 
 class Translator:
-    """Translates one plan into the graph of an environment; what several nodes read is made once."""
+    """Translates one plan into the graph of an environment; what several nodes read is made once.
 
-    def __init__(self, plan: InferredPlan, environment: Any, settings: TableSettings) -> None:
+    `reuse` has what other plans of the same job have made.
+    """
+
+    def __init__(
+        self, plan: InferredPlan, environment: Any, settings: TableSettings, reuse: Reuse | None = None
+    ) -> None:
         self.plan = plan
         self.environment = environment
         self.settings = settings
         self.uids = Uids()
+        self.reuse = Reuse() if reuse is None else reuse
+        self._meanings = Meanings(plan.modes)
         self._streams: dict[PlanNode, DataStream] = {}
 
     def stream(self, node: PlanNode) -> DataStream:
         """The stream of a node's rows."""
         made = self._streams.get(node)
         if made is None:
-            translate = TRANSLATIONS.get(type(node))
-            if translate is None:
-                raise SqlValidationError(f"{node.describe()} cannot be run yet.")
-            made = self._streams[node] = translate(self, node)
+            meaning = self._meanings.of(node) if self.settings.reuses_parts else None
+            made = self.reuse.known(meaning)
+            if made is None:
+                made = self.reuse.keep(meaning, self._translated(node))
+            self._streams[node] = made
         return made
+
+    def _translated(self, node: PlanNode) -> DataStream:
+        translate = TRANSLATIONS.get(type(node))
+        if translate is None:
+            raise SqlValidationError(f"{node.describe()} cannot be run yet.")
+        return translate(self, node)
 
     def mode(self, node: PlanNode) -> ChangelogMode:
         """The changelog mode of a node."""

@@ -1,4 +1,4 @@
-"""Windows, and what assigns, triggers and evicts them, under PyFlink's names; runs nothing and keeps no content."""
+"""Windows, assigners, triggers and evictors, under PyFlink's names."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ W2 = TypeVar("W2", bound=Window, default=Any)
 
 
 class WindowAssigner(HasTraits, ABC, Generic[T_contra, W]):
-    """Says which windows an element belongs to.
+    """Assigns elements to windows.
 
     Subclass it for windows of your own; `assign_windows` and the other abstract methods are all it needs. The rest are
     promises that make windows faster, see `penstock.vocabulary.window.traits`: declare those that hold.
@@ -78,7 +78,7 @@ class WindowAssigner(HasTraits, ABC, Generic[T_contra, W]):
 
 
 class MergingWindowAssigner(WindowAssigner[T_contra, W]):
-    """An assigner whose windows may grow together."""
+    """An assigner whose windows may merge."""
 
     _traits = (*WindowAssigner._traits, "merges_touching_windows")
 
@@ -86,11 +86,11 @@ class MergingWindowAssigner(WindowAssigner[T_contra, W]):
     """Whether windows are `TimeWindow`s that merge exactly if they overlap or touch."""
 
     class MergeCallback(ABC, Generic[W2]):
-        """Is told which windows become one."""
+        """Called with windows that merge into one."""
 
         @abstractmethod
         def merge(self, to_be_merged: Iterable[W2], merge_result: W2) -> None:
-            """Take note that these windows are now this one."""
+            """Merge these windows into this one."""
 
     @abstractmethod
     def merge_windows(self, windows: Iterable[W], callback: MergingWindowAssigner.MergeCallback[W]) -> None:

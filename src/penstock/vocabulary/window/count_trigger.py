@@ -16,7 +16,7 @@ __all__ = ["CountTrigger"]
 
 
 class CountTrigger(Trigger[T, Window]):
-    """Fires each time that many elements came into the window, and counts anew."""
+    """Fires every time this many elements have been added to the window."""
 
     ignores_elements = True
 
@@ -36,7 +36,7 @@ class CountTrigger(Trigger[T, Window]):
     def on_element(
         self, element: T, timestamp: int | None, window: Window, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Count the element, and fire if it is the last of its lot."""
+        """Count the element, and fire if the count is reached."""
         count = ctx.get_partitioned_state(self._count)
         count.add(1)
         if count.get() < self.window_size:  # type: ignore[operator]  # one has just been counted

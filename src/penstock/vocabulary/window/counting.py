@@ -34,7 +34,7 @@ def _next_number(descriptor: ValueStateDescriptor, context: WindowAssigner.Windo
 
 
 class CountTumblingWindowAssigner(WindowAssigner[T, CountWindow]):
-    """Cuts the elements of a key into lots of one size; the incomplete rest never fires."""
+    """Groups the elements of a key by `size`; an incomplete group never fires."""
 
     assigns_one_window = True
     ignores_elements = True

@@ -1,4 +1,4 @@
-"""Panes: stretches of time whose elements all go to the same windows, and when those windows end."""
+"""Panes: spans of time whose elements all go to the same windows, and when those windows end."""
 
 from __future__ import annotations
 

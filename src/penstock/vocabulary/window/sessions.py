@@ -1,4 +1,4 @@
-"""Windows that last as long as elements keep coming, with fixed or dynamic gaps."""
+"""Session windows, with fixed or dynamic gaps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ E = TypeVar("E", contravariant=True, default=Any)
 
 
 class SessionWindowTimeGapExtractor(ABC, Generic[E]):
-    """Says after how long without elements the session of an element ends."""
+    """Returns the gap after which the session of an element ends."""
 
     @abstractmethod
     def extract(self, element: E) -> int:
@@ -85,7 +85,7 @@ class EventTimeSessionWindows(_FixedSessionWindows[T], ByEventTime[T]):
 
     @staticmethod
     def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicEventTimeSessionWindows[Any]:
-        """Return sessions whose gap each element says."""
+        """Return sessions whose gap each element sets."""
         return DynamicEventTimeSessionWindows(extractor)
 
 
@@ -107,7 +107,7 @@ class ProcessingTimeSessionWindows(_FixedSessionWindows[T], ByProcessingTime[T])
 
     @staticmethod
     def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicProcessingTimeSessionWindows[Any]:
-        """Return sessions whose gap each element says."""
+        """Return sessions whose gap each element sets."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
@@ -147,7 +147,7 @@ class _DynamicSessionWindows(_SessionWindows[T]):
 
 
 class DynamicEventTimeSessionWindows(_DynamicSessionWindows[T], ByEventTime[T]):
-    """Sessions of event time whose gap each element says."""
+    """Event-time sessions whose gap each element sets."""
 
     @overload
     @staticmethod
@@ -159,12 +159,12 @@ class DynamicEventTimeSessionWindows(_DynamicSessionWindows[T], ByEventTime[T]):
 
     @staticmethod
     def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicEventTimeSessionWindows[Any]:
-        """Return sessions whose gap each element says."""
+        """Return sessions whose gap each element sets."""
         return DynamicEventTimeSessionWindows(extractor)
 
 
 class DynamicProcessingTimeSessionWindows(_DynamicSessionWindows[T], ByProcessingTime[T]):
-    """Sessions of processing time whose gap each element says."""
+    """Processing-time sessions whose gap each element sets."""
 
     @overload
     @staticmethod
@@ -176,5 +176,5 @@ class DynamicProcessingTimeSessionWindows(_DynamicSessionWindows[T], ByProcessin
 
     @staticmethod
     def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicProcessingTimeSessionWindows[Any]:
-        """Return sessions whose gap each element says."""
+        """Return sessions whose gap each element sets."""
         return DynamicProcessingTimeSessionWindows(extractor)

@@ -1,4 +1,4 @@
-"""Traits: what a class of windows promises about itself, so that windows of it can be handled faster.
+"""Traits: promises of assigners, triggers and evictors that make windows faster.
 
 A trait is a class attribute or a method with a careful default. It describes the methods of the class that declares it:
 a class that derives from that one and overrides any of them falls back to the default, unless it declares the trait

@@ -45,7 +45,7 @@ class TriggerResult(enum.Enum):
 
 
 class Trigger(HasTraits, ABC, Generic[T_contra, W_contra]):
-    """Says when a window is evaluated, and when its content is dropped.
+    """Decides when a window fires, and when its content is dropped.
 
     Subclass it for a trigger of your own; the abstract methods are all it needs. The attributes are promises that make
     windows faster, see `penstock.vocabulary.window.traits`: declare those that hold.

@@ -88,7 +88,7 @@ def test_what_cannot_be_stopped_is_told(dialogue: Dialogue) -> None:
     with pytest.raises(JobNotFoundError, match="There is no job with the id 'x' in this shell"):
         dialogue.rows("STOP JOB 'x'")
     dialogue.rows(INSERT)
-    with pytest.raises(SqlError, match="WITH DRAIN is for WITH SAVEPOINT"):
+    with pytest.raises(SqlError, match="WITH DRAIN needs WITH SAVEPOINT"):
         dialogue.rows(f"STOP JOB '{dialogue.rows('SHOW JOBS')[0]['job id']}' WITH DRAIN")
 
 

@@ -46,7 +46,7 @@ def test_short_forms() -> None:
         "HELP",
     ]
     for wrong in ("\\x", "\\q now"):
-        with pytest.raises(SqlParserError, match="is no command of the shell"):
+        with pytest.raises(SqlParserError, match="is not a shell command"):
             written_out(wrong)
 
 

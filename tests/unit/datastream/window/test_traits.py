@@ -140,7 +140,7 @@ def test_a_trigger_derived_from_a_built_in_one_is_asked_itself() -> None:
 )
 def test_windows_without_panes_cannot_be_aggregated_in_parts(assigner: Any) -> None:
     keyed = _stream(StreamExecutionEnvironment.in_process(), ("a", 1)).key_by(lambda value: value[0])
-    with pytest.raises(GraphError, match="only windows of event time that tumble, cumulate or slide"):
+    with pytest.raises(GraphError, match="only tumbling, cumulative and sliding event-time windows"):
         keyed.window(assigner).two_phase(True).reduce(max)
 
 

@@ -78,7 +78,7 @@ def test_an_archive_stays_in_the_folder_of_the_job(tmp_path: Path, name: str) ->
     env = live()
     env.add_python_archive(zipped(tmp_path / "a.zip", one="1"), name)
     env.from_collection([1]).print()
-    with pytest.raises(ConfigurationError, match=r"add_python_archive: .*out.* is no name of a folder"):
+    with pytest.raises(ConfigurationError, match=r"add_python_archive: .*out.* is not a folder name"):
         env.execute()
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.common.column_block import ColumnBlock
+from penstock.common.constants import MAX_WATERMARK
 from penstock.runtime import rows as exchange_rows
 from penstock.runtime.columns import encode_columns
 from penstock.runtime.operators.table import (
@@ -21,9 +22,11 @@ from penstock.runtime.operators.table import (
     LocalWindowAggregateOperator,
     RegularJoinOperator,
     RowKey,
+    TableIntervalJoinOperator,
     WatermarkAssignerOperator,
     WindowAggregateOperator,
     can_be_local,
+    small_views,
 )
 from penstock.testing import HarnessSnapshot, OperatorHarness
 from penstock.testing.harness import KeyedHarness
@@ -159,6 +162,56 @@ def test_a_group_by_puts_out_the_same_changelog(seed: int, name: str, with_befor
         of_key = [[row for row in made if row[1 : 1 + len(fields)] == key] for made in (by_rows, by_columns)]
         assert repr(of_key[0]) == repr(of_key[1])
     assert len(by_rows) == len(by_columns)
+
+
+DISTINCT_CALLS = (
+    call("COUNT", types=TYPES),
+    *[call("COUNT", field, types=TYPES, is_distinct=True) for field in (0, 2, 3)],
+    call("COUNT", 2, types=TYPES, is_distinct=True, filter=5),
+    call("COUNT", 3, types=TYPES, is_distinct=True, filter=5),
+)
+
+
+@pytest.mark.parametrize("most", [1, 64], ids=["each value a row of state", "all in one"])
+@pytest.mark.parametrize("name", ["number", "both"])
+def test_distinct_counts_of_columns_are_those_of_rows(
+    seed: int, name: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_views, "_MOST_ENTRIES", most)
+    random, fields = Random(seed), KEYS[name]
+
+    def make() -> GroupAggregateOperator:
+        return GroupAggregateOperator(
+            key_fields=fields,
+            aggregates=DISTINCT_CALLS,
+            input_types=TYPES,
+            needs_retraction=False,
+            generate_update_before=True,
+        )
+
+    rows, cuts = random_rows(random, 150), random.random()
+    by_rows, by_columns = (
+        played(Random(cuts), make, RowKey(*fields), rows, as_columns=is_columns)[0] for is_columns in (False, True)
+    )
+    left = [materialized(made) for made in (by_rows, by_columns)]
+    assert left[0] == left[1] == Counter(expected_counts(rows, fields))
+    assert Counter(by_rows) == Counter(by_columns)
+
+
+def expected_counts(rows: list[Any], fields: tuple[int, ...]) -> list[Any]:
+    """What DISTINCT_CALLS are in the end, by plain Python."""
+    groups: dict[Any, list[Any]] = {}
+    for row in rows:
+        groups.setdefault(tuple([row[at + 1] for at in fields]), []).append(row[1:])
+    return [
+        (
+            *key,
+            len(found),
+            *[len({row[at] for row in found} - {None}) for at in (0, 2, 3)],
+            *[len({row[at] for row in found if row[5]} - {None}) for at in (2, 3)],
+        )
+        for key, found in groups.items()
+    ]
 
 
 def test_select_distinct_of_columns() -> None:
@@ -389,6 +442,72 @@ def test_a_join_of_columns_has_the_pairs_of_rows(seed: int, condition: str, null
     ]
     assert found[0] == found[1]
     assert found[0]
+
+
+class JoinOfRows(TableIntervalJoinOperator):
+    """The reference: rows one by one."""
+
+    def _near_sides(self) -> None:
+        return None
+
+
+def interval_join(kind: type[TableIntervalJoinOperator], condition: str) -> TableIntervalJoinOperator:
+    tests = {
+        "none": None,
+        "kernel": scalar_call("<", [FieldRef(2, INT), FieldRef(9, INT)]),
+        "rows": scalar_call("=", [scalar_call("UPPER", [FieldRef(at, STRING)]) for at in (0, 7)]),
+    }
+    side = JoinSide(TYPES, (1,), is_insert_only=True)
+    return kind(
+        join=JoinKind.INNER, left=side, right=side, left_time=TIME, right_time=TIME, lower_ms=-4, upper_ms=2,
+        condition=tests[condition], filter_nulls=(True,),
+    )  # fmt: skip
+
+
+def joined_near(random: Random, make: Any, steps: list[Any], *, as_columns: bool) -> list[Any]:
+    """What a join emits, batch by batch, each in a process of its own; steps are blocks of a side, or watermarks."""
+    results: list[Any] = []
+    snapshot: HarnessSnapshot | None = None
+    for batch in [*in_blocks(random, steps), [MAX_WATERMARK]]:
+        harness = KeyedTwoInputHarness(make(), key1=RowKey(1), key2=RowKey(1))
+        if snapshot is not None:
+            harness.restore(snapshot)
+        with harness:
+            for step in batch:
+                if isinstance(step, int):
+                    harness.process_watermark(step)
+                elif as_columns and random.random() < 0.8:
+                    feed_columns(harness, step[1], RowKey(1), index=step[0])
+                else:
+                    feed = harness.process_elements2 if step[0] else harness.process_elements1
+                    feed([(row, None) for row in step[1]])
+            snapshot = harness.snapshot()
+            results.append(materialized(harness.output_values()))
+            if batch == [MAX_WATERMARK]:
+                assert harness.num_keyed_state_entries() == harness.num_event_time_timers() == 0
+    return results
+
+
+@pytest.mark.parametrize("condition", ["none", "kernel", "rows"])
+def test_an_interval_join_of_columns_has_the_pairs_of_rows(seed: int, condition: str) -> None:
+    random = Random(seed)
+    rows = sorted(random_rows(random, 200), key=lambda row: row[TIME + 1] + random.randrange(6))
+    steps: list[Any] = []
+    watermark = -(10**6)
+    for block in in_blocks(random, rows):
+        steps.append((random.randrange(2), block))
+        if random.random() < 0.6:  # sometimes so far on that rows come late
+            watermark = max(watermark, block[-1][TIME + 1] - random.randrange(5))
+            steps.append(watermark)
+    cuts = random.random()
+    by_rows, by_columns = [
+        joined_near(
+            Random(cuts), lambda kind=kind: interval_join(kind, condition), steps, as_columns=kind is not JoinOfRows
+        )
+        for kind in (JoinOfRows, TableIntervalJoinOperator)
+    ]
+    assert sum(by_rows, Counter()) == sum(by_columns, Counter())
+    assert sum(by_rows, Counter())
 
 
 # ---- without state ----

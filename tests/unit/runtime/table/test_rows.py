@@ -153,6 +153,7 @@ def joined(operator: Any, left: list[Any], right: list[Any], watermark: int) -> 
         for row in right:
             harness.process_element2(row)
         harness.process_watermark(watermark)
+        harness.snapshot()
         return sorted(shown(harness.output_values()))
 
 

@@ -218,7 +218,7 @@ def test_any_other_change_is_refused_with_the_reason(old: TypeInformation, new: 
     with pytest.raises(StateError, match=reason):
         reader_for(schema_of(old), serializer_for(new, "s"))
     assert incompatibility(schema_of(old), schema_of(new)) is not None
-    with pytest.raises(StateError, match=r"State 's' cannot be read as the type it has now: .*"):
+    with pytest.raises(StateError, match=r"State 's' cannot be read as its current type: .*"):
         serializer_for(new, "s").learn(schema_of(old))
 
 

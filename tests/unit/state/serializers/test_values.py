@@ -126,7 +126,7 @@ def test_without_a_type_values_are_pickled() -> None:
 def test_pickles_from_before_a_type_was_declared_are_read_if_they_fit() -> None:
     serializer = serializer_for(from_hint(Item), "s")
     assert serializer.loads(pickle.dumps(Item("a", 2), 5)) == Item("a", 2)
-    with pytest.raises(StateError, match=r"was pickled, and holds something .*expected Item"):
+    with pytest.raises(StateError, match=r"was pickled, and contains a value .*expected Item"):
         serializer.loads(pickle.dumps({"sku": "a"}, 5))
 
 

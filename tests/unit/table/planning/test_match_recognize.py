@@ -104,7 +104,7 @@ def test_an_alias_renames_the_table_and_its_columns() -> None:
         (clause(pattern="A?? B"), "The reluctant A?? is not supported", (5, 10)),
         (clause(pattern="A{3,2} B"), "A is to come 3 to 2 times", (5, 10)),
         (clause(pattern="A{0} B"), "A is to come 0 to 0 times", (5, 10)),
-        (clause(pattern="A+ C? B"), "an element behind a greedy one cannot be left out", (5, 10)),
+        (clause(pattern="A+ C? B"), "an element after a greedy one cannot be optional", (5, 10)),
         (clause(within="WITHIN INTERVAL '1' MONTH"), "WITHIN takes an INTERVAL of days to seconds", (1, 22)),
         (clause(within="WITHIN INTERVAL '0' SECOND"), "WITHIN takes an INTERVAL above 0", (1, 22)),
         (clause(define="A AS A.amount"), "DEFINE A needs a condition of type BOOLEAN, but this is INT", (6, 13)),

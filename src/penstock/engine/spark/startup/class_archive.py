@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -24,7 +25,9 @@ _OWN_CHOICE = ("-Xshare", "SharedArchiveFile", "ArchiveClassesAtExit", "AutoCrea
 """Options of the user's that say how it is to be done: then nothing is added."""
 _QUIET = "-Xlog:cds*=off -Xlog:class+path=off"
 _NEEDED_BYTES = 1 << 30
-_KEPT_ARCHIVES = 3
+# Each environment with a PySpark of its own has one, of up to 170 MB. Those used last stay: who finds none makes it
+# again, which costs the end of a driver 15 s.
+_KEPT_ARCHIVES = 6
 _GIVEN_UP_SECONDS = 3600.0
 _KEPT_DRIVERS = 8
 _CHECK_SECONDS = 60.0
@@ -50,6 +53,8 @@ class ClassArchive:
             return ""
         try:
             if self.path.exists() or self._adopt():
+                with suppress(PermissionError):  # of a cache that is shared
+                    os.utime(self.path)  # used now: others make room first
                 return f'-XX:SharedArchiveFile="{self.path}" {_QUIET}'
             self._folder.mkdir(parents=True, exist_ok=True)
             self._forget_old_drivers()

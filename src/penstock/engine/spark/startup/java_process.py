@@ -43,7 +43,7 @@ def forget_dead_java() -> None:
     elif _lost_of_user:
         way = ", or make a new session first, with SparkSession.builder.getOrCreate()" if _can_be_replaced() else ""
         raise SparkLostError(
-            f"the Spark session of this program is gone: {_lost_of_user}. Start the program again{way}"
+            f"the Spark session of this program has ended: {_lost_of_user}. Start the program again{way}"
         )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from penstock.engine.spark.continuous.pipelined import SESSION_CONFIG
 from penstock.engine.spark.quiet_py4j import hush_py4j
 from penstock.engine.spark.startup.class_archive import ClassArchive
 from penstock.engine.spark.startup.fast_start import tell_workers
@@ -48,8 +50,13 @@ QUERY_CONFIG = {
 """SQL settings of Penstock's queries; a query keeps those in force when it starts."""
 
 
-def get_session(settings: JobSettings) -> SparkSession:
-    """The session that is there, which stays as its user made it, or a new one for this job's settings."""
+def get_session(settings: JobSettings, *, continuous_slots: int | None = None) -> SparkSession:
+    """The session that is there, which stays as its user made it, or a new one for this job's settings.
+
+    `continuous_slots`: the session is for continuous mode, with so many tasks at the same time.
+    """
+    if continuous_slots is not None:
+        settings = for_continuous(settings, continuous_slots)
     hush_py4j()
     forget_dead_java()
     # By the context: a session is active for a thread, and the job may be started by another one.
@@ -100,6 +107,15 @@ def _new_session(settings: JobSettings) -> SparkSession:
     else:
         equip_workers(session, fast_start=fast_start)
     return session
+
+
+def for_continuous(settings: JobSettings, slots: int) -> JobSettings:
+    """The settings of a job with what continuous mode needs of a session that is made for it."""
+    config = {**SESSION_CONFIG, **settings.spark_config}
+    is_free = settings.spark_master is None and "spark.master" not in told_to_spark() and not is_submitted()
+    # More threads than cores: the tasks of all levels run at once, and most of them wait most of the time.
+    master = f"local[{slots}]" if is_free else settings.spark_master
+    return replace(settings, spark_config=config, spark_master=master)
 
 
 def class_archive_of(home: Path, *, fast_start: bool) -> ClassArchive | None:

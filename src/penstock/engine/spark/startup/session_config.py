@@ -24,11 +24,11 @@ _UNNAMED = "local[*]"
 """What spark-submit makes of no master; whether the user gave it cannot be told."""
 _LOOPBACK = "127.0.0.1"
 _LOG_SETTINGS = Path(__file__).resolve().with_name("log4j2.properties")
+_LOG_OPTION = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
 _EVERYWHERE = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
 }
 _HERE = {
     # All of Spark is in this machine's processes: nobody else has to reach it.
@@ -66,8 +66,8 @@ def session_config(
         own = {key: value for key, value in own.items() if key not in _TOGETHER}
     settings = {**{key: value for key, value in own.items() if key not in told}, **given}
     settings.pop(_MASTER, None)
-    # The options of the JVM are added to, so they are needed whoever gave them.
-    settings[JAVA_OPTIONS] = settings.get(JAVA_OPTIONS) or told.get(JAVA_OPTIONS, "")
+    # The options of the JVM are added to, so they are needed whoever gave them. The user's come last, and win.
+    settings[JAVA_OPTIONS] = f"{_LOG_OPTION} {known.get(JAVA_OPTIONS, '')}".strip()
     has_folder = LOCAL_FOLDER in known or bool(os.environ.get("SPARK_LOCAL_DIRS"))
     return SessionConfig(master, settings, needs_folder=is_here(master) and not has_folder)
 

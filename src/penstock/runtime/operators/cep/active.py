@@ -83,7 +83,7 @@ class ActivePatterns:
         self.namespaces: frozenset[bytes] = frozenset()
 
     def load(self) -> None:
-        """Have those on that are in the state, whoever wrote it."""
+        """Activate the patterns in the state, which another process may have written."""
         kept = {name: entry for name, entry in self._state.entries.items() if name != _LAST_NUMBER}
         for name in self._by_id.keys() - kept.keys():
             self._deactivate(self._by_id.pop(name))

@@ -47,7 +47,7 @@ _KEYS_AT_ONCE = 1_000
 
 _NO_TIMESTAMP = (
     "the update has no timestamp, but takes effect in event time: call assign_timestamps_and_watermarks(...) on the "
-    "updates, or leave updates_in_event_time() out"
+    "updates, or remove updates_in_event_time()"
 )
 
 

@@ -55,7 +55,7 @@ class AfterMatchSkipStrategy:
         Without this nothing is dropped for a match that lacks the element.
         """
         if self.pattern_name is None:
-            raise ValueError(f"throw_exception_on_miss() has no meaning for {self.kind}(): it skips to no element.")
+            raise ValueError(f"throw_exception_on_miss() has no effect on {self.kind}(), which skips to no element.")
         return replace(self, is_miss_an_error=True)
 
     def get_pattern_name(self) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.operators.table.operator import KeyedTableOperator
+from penstock.runtime.operators.table.small_views import SmallView
 from penstock.vocabulary.sql.aggregates.code import Slot, View
 from penstock.vocabulary.sql.aggregates.compilation import AggregateCode, compiled_aggregates
 from penstock.vocabulary.sql.logical_types import LogicalType
@@ -40,11 +41,13 @@ def with_row_count(
     return code
 
 
-def bind_views(operator: KeyedTableOperator, code: AggregateCode) -> list[Any]:
-    """Let the code use map state of the operator for its views."""
-    made = []
+def bind_views(operator: KeyedTableOperator, code: AggregateCode, *, starts_small: bool = False) -> list[Any]:
+    """Let the code use state of the operator for its views: maps, that are one value each while they are small."""
+    made: list[Any] = []
     for view in code.views:
-        state = operator.map_state(f"_{view.name}", view.key_type, view.value_type)
+        state: Any = operator.map_state(f"_{view.name}", view.key_type, view.value_type)
+        if starts_small and operator.state_ttl_ms == 0 and SmallView.can_be(view):
+            state = SmallView(operator, view, state)
         code.scope[view.name] = state
         made.append(state)
     return made

@@ -6,7 +6,7 @@ a tuple in state and a row of columns in memory. Sums of whole numbers wrap, as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,6 +24,8 @@ __all__ = ["ColumnarCalls", "columnar_calls"]
 
 _WHOLE = frozenset([*BITS, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ, Kind.INTERVAL_MILLIS])
 _SUMMED = frozenset([*BITS, Kind.DOUBLE])
+_SEEN = frozenset([Kind.TINYINT, Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT, Kind.CHAR, Kind.VARCHAR])
+"""Types whose values are equal in Arrow exactly if they are in SQL, and in state."""
 _INTS = {8: np.int8, 16: np.int16, 32: np.int32}
 
 
@@ -37,6 +39,8 @@ class _Slot:
     is_float: bool = False
     bits: int = 64
     is_null_at_first: bool = True
+    is_distinct: bool = False
+    """Whether only the first row of each value is counted."""
 
     def wrapped(self, column: NumberColumn) -> NumberColumn:
         """The column in the range of its type."""
@@ -82,10 +86,25 @@ class ColumnarCalls:
         """The numbers of the fields that the calls read."""
         return {at for each in self._slots for at in (each.field, each.filter) if at is not None}
 
-    def numbers(self, columns: dict[int, pa.Array], count: int) -> FieldNumbers:
-        """What rows bring to each slot, of the columns of their fields."""
+    @property
+    def distinct(self) -> list[tuple[int, int, int | None]]:
+        """Slots that count values: number of the slot, field, and filter."""
+        return [
+            (at, each.field, each.filter)
+            for at, each in enumerate(self._slots)
+            if each.is_distinct and each.field is not None
+        ]
+
+    def numbers(
+        self, columns: dict[int, pa.Array], count: int, firsts: Mapping[int, Numbers] | None = None
+    ) -> FieldNumbers:
+        """What rows bring to each slot, of the columns of their fields; `firsts` are rows with values not seen yet."""
         found: FieldNumbers = {}
         for at, slot in enumerate(self._slots):
+            if slot.is_distinct:
+                assert firsts is not None
+                found[at] = NumberColumn(np.zeros(count, np.int64), firsts[at])
+                continue
             if slot.field is None and slot.filter is None:
                 continue
             column = NumberColumn(np.zeros(count, np.int64), None)
@@ -143,18 +162,28 @@ def as_array(column: NumberColumn) -> pa.Array:
     return pa.array(column.values, mask=None if column.valid is None else ~column.valid)
 
 
-def columnar_calls(calls: Sequence[AggregateCall], input_types: Sequence[LogicalType]) -> ColumnarCalls | None:
-    """The calls on columns; None where one of them has to see rows."""
+def columnar_calls(
+    calls: Sequence[AggregateCall], input_types: Sequence[LogicalType], *, has_views: bool = False
+) -> ColumnarCalls | None:
+    """The calls on columns; None where one of them has to see rows. DISTINCT needs views of what has been seen."""
     slots: list[_Slot] = []
     results: list[_Result] = []
     for call in calls:
-        made = _slots_of(call, input_types)
+        is_counted = has_views and call.is_distinct and call.function == "COUNT" and len(call.arguments) == 1
+        made = _distinct_slots(call, input_types) if is_counted else _slots_of(call, input_types)
         type_ = arrow_type(call.type)
         if made is None or type_ is None:
             return None
         results.append(_Result(call.function, len(slots), type_))
         slots += made
     return ColumnarCalls(slots, results)
+
+
+def _distinct_slots(call: AggregateCall, input_types: Sequence[LogicalType]) -> list[_Slot] | None:
+    (field,) = call.arguments
+    if call.order or input_types[field].kind not in _SEEN:
+        return None
+    return [_Slot("count", field, call.filter, is_distinct=True)]
 
 
 def _slots_of(call: AggregateCall, input_types: Sequence[LogicalType]) -> list[_Slot] | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from penstock.runtime.columns import ColumnBlock, Stamps
-from penstock.runtime.operators.table.expressions import block_function, column_function
+from penstock.runtime.operators.table.expressions import block_function, guarded_column_function
 from penstock.runtime.operators.table.operator import TableOperator
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
@@ -30,7 +31,7 @@ class CalcOperator(TableOperator):
     def open(self) -> None:
         """Make the code."""
         self._calc = block_function(self, self.condition, self.projections, self.zone)
-        self._calc_columns = column_function(self.condition, self.projections)
+        self._calc_columns = guarded_column_function(self, self.condition, self.projections, self.zone)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Work on a block; where it fails, find the row."""
@@ -41,11 +42,16 @@ class CalcOperator(TableOperator):
         self.output.emit(made, None)
 
     def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
-        """Work on columns where all expressions can; what they do cannot fail."""
-        if self._calc_columns is None:
+        """Work on columns where all expressions can, and on rows where a value is one that columns do not know."""
+        made = None
+        if self._calc_columns is not None:
+            # Rows give the value or the error that belongs to it.
+            with contextlib.suppress(Exception):
+                made = self._calc_columns(block)
+        if made is None:
             super().process_columns(block, timestamps, keys)
         else:
-            self.output.emit(self._calc_columns(block), None)
+            self.output.emit(made, None)
 
     def _failing(self, values: list[Any]) -> Any:
         for row in values:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from penstock.common.column_block import ColumnBlock
 from penstock.common.constants import MIN_WATERMARK
 from penstock.runtime.operators.operator import StreamOperator
@@ -15,7 +17,7 @@ from penstock.vocabulary.sql.scalar import columnar_calc, compiled_calc, compile
 from penstock.vocabulary.sql.scalar.context import EvaluationContext
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
 
-__all__ = ["block_function", "column_function", "row_function"]
+__all__ = ["block_function", "column_function", "guarded_column_function", "row_function"]
 
 Rows = list[tuple[Any, ...]]
 
@@ -35,8 +37,23 @@ def block_function(
 def column_function(
     condition: TypedExpression | None, projections: Sequence[TypedExpression] | None
 ) -> Callable[[ColumnBlock], ColumnBlock] | None:
-    """What does the same with a block of columns; None where an expression has to see rows."""
-    calc = columnar_calc(condition, projections)
+    """What does the same with a block of columns and never fails; None where an expression has to see rows."""
+    return _on_blocks(columnar_calc(condition, projections))
+
+
+def guarded_column_function(
+    operator: StreamOperator,
+    condition: TypedExpression | None,
+    projections: Sequence[TypedExpression] | None,
+    zone: str = "UTC",
+) -> Callable[[ColumnBlock], ColumnBlock] | None:
+    """The same for more expressions, but it may fail: then `block_function` finds the values, or tells of the error."""
+    return _on_blocks(columnar_calc(condition, projections, _context(operator, zone)))
+
+
+def _on_blocks(
+    calc: Callable[[pa.RecordBatch], pa.RecordBatch] | None,
+) -> Callable[[ColumnBlock], ColumnBlock] | None:
     return None if calc is None else lambda block: ColumnBlock(calc(block.batch), ROW_FORM)
 
 

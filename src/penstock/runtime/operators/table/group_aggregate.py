@@ -7,7 +7,7 @@ from typing import Any
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.aggregate_code import bind_views, indented, with_row_count
-from penstock.runtime.operators.table.aggregate_columns import columnar_calls
+from penstock.runtime.operators.table.aggregate_columns import ColumnarCalls, columnar_calls
 from penstock.runtime.operators.table.bundles import MINI_BATCH_SIZE
 from penstock.runtime.operators.table.group_columns import GroupColumns
 from penstock.runtime.operators.table.keys import RowKey
@@ -19,15 +19,18 @@ from penstock.runtime.operators.table.operator import (
     described_calls,
     type_texts,
 )
+from penstock.runtime.operators.table.seen_columns import SeenValues, ViewOfField
 from penstock.runtime.operators.table.slice_columns import KeyColumns
 from penstock.runtime.pending_columns import PendingColumns
 from penstock.runtime.rows import Timestamps
 from penstock.state.hashable_keys import PLAIN_TYPES, hashable_of
-from penstock.vocabulary.sql.aggregates.compilation import AggregateCode
+from penstock.vocabulary.sql.aggregates.compilation import AggregateCode, seen_views
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
 
 _STATE = "_accumulators"
+_VIEWS = 2
+"""How values that were seen are kept: one view for all filters of a DISTINCT, in one value while it is small."""
 Groups = dict[Any, tuple[Any, list[Row]]]
 _MOST_WAITING = 500_000
 """Rows of columns that are aggregated together."""
@@ -71,8 +74,10 @@ class GroupAggregateOperator(KeyedTableOperator):
 
     def layout(self) -> Layout:
         """What the keys are, and what the accumulators hold."""
+        has_views = self.needs_retraction or any(call.is_distinct for call in self.aggregates)
         return {
             "operator": self.kind,
+            **({"views": _VIEWS} if has_views else {}),
             "keys": type_texts([self.input_types[at] for at in self.key_fields]),
             "aggregates": described_calls(self.aggregates),
             "retraction": self.needs_retraction,
@@ -86,17 +91,17 @@ class GroupAggregateOperator(KeyedTableOperator):
         self._local: Groups = {}
         self._local_rows = 0
         self._state = self.value_state(_STATE, code.state_type())
-        views = bind_views(self, code)
+        views = bind_views(self, code, starts_small=True)
         code.scope.update(held=self._state.held, hold=self._state.hold, views=views)
         self._process = defined(_Loop(self, code).lines(), "process", code.scope)
-        self._columns = self._group_columns()
+        self._columns = self._group_columns(code)
         self._pending = PendingColumns()
         self._pending_watermark: int | None = None
 
-    def _group_columns(self) -> GroupColumns | None:
+    def _group_columns(self, code: AggregateCode) -> GroupColumns | None:
         """The groups in columns, where rows are only inserted and all that is computed can be."""
         key_types = [self.input_types[at] for at in self.key_fields]
-        calls = columnar_calls(self.aggregates, self.input_types)
+        calls = columnar_calls(self.aggregates, self.input_types, has_views=True)
         # With a time to live, what is read counts too, and unchanged results are emitted.
         is_plain = not self.mini_batch and not self.needs_retraction and self.state_ttl_ms == 0
         if calls is None or not is_plain or not self.key_fields or not KeyColumns.can_be(key_types):
@@ -108,7 +113,16 @@ class GroupAggregateOperator(KeyedTableOperator):
             self.backend,
             self._state,
             with_update_before=self.generate_update_before,
+            seen=self._seen_values(calls, code) if calls.distinct else None,
         )
+
+    def _seen_values(self, calls: ColumnarCalls, code: AggregateCode) -> SeenValues:
+        """The views that the loop over rows has too."""
+        views = []
+        for (field,), (name, filters) in seen_views(self.aggregates).items():
+            slots = tuple([(slot, chosen) for slot, of, chosen in calls.distinct if of == field])
+            views.append(ViewOfField(code.scope[name], field, slots, tuple(filters)))
+        return SeenValues(self.backend, views)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Aggregate a block."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from penstock.runtime.field_columns import Keys, NumberColumn, Numbers, accumulators_of, encoded, objects_of, packed
 from penstock.runtime.operators.table.aggregate_columns import ColumnarCalls
+from penstock.runtime.operators.table.seen_columns import SeenValues
 from penstock.runtime.operators.table.slice_columns import KeyColumns
 from penstock.runtime.running_columns import Runs, running
 from penstock.state.keyed import KeyedStateBackend
@@ -34,6 +35,7 @@ class GroupColumns:
         state: KeyedValueState,
         *,
         with_update_before: bool,
+        seen: SeenValues | None = None,
     ) -> None:
         self._key_fields = key_fields
         self._keys = keys
@@ -42,6 +44,7 @@ class GroupColumns:
         self._state = state
         state.trust()
         self._with_update_before = with_update_before
+        self._seen = seen
 
     def changes(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
         """The changes that rows make, kinds first; None where they have to be folded one by one."""
@@ -56,9 +59,12 @@ class GroupColumns:
         held = self._state.held_of_all(addresses)
         empty = self._calls.initial()
         before = [empty if each is None else each for each in held]
-        made = running(runs, self._calls.numbers(columns, count), self._calls.measures, before)
+        firsts = None if self._seen is None else self._seen.firsts(columns, codes.codes, distinct)
+        made = running(runs, self._calls.numbers(columns, count, firsts), self._calls.measures, before)
         if made is None:
             return None
+        if self._seen is not None:
+            self._seen.keep()
         slots = self._calls.wrapped(made)
         last = runs.starts + runs.lengths - 1
         accumulators = accumulators_of([column.take(last) for column in slots]) if slots else [()] * len(distinct)

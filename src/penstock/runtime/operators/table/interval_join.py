@@ -8,15 +8,21 @@ from typing import Any
 from penstock.common.composite_types import FrozenListTypeInfo
 from penstock.common.constants import MAX_WATERMARK
 from penstock.common.typeinfo import Types
+from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
-from penstock.runtime.operators.table.expressions import row_function
+from penstock.runtime.operators.table.expressions import block_function, column_function, row_function
+from penstock.runtime.operators.table.interval_columns import ColumnIntervalJoin, NearSide
 from penstock.runtime.operators.table.join import JoinKind, JoinSide
-from penstock.runtime.operators.table.operator import KeyedTableOperator, Row, type_texts
+from penstock.runtime.operators.table.join_columns import LEFT, RIGHT
+from penstock.runtime.operators.table.operator import ROW_FORM, KeyedTableOperator, Row, type_texts
 from penstock.runtime.rows import Timestamps
 from penstock.state.timers import EVENT, PROCESSING, Timer
 from penstock.vocabulary.sql.row_kinds import INSERT
 from penstock.vocabulary.sql.state_types import row_state_type
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
+
+_MOST_WAITING = 500_000
+"""Rows of columns that are joined together."""
 
 
 class TableIntervalJoinOperator(KeyedTableOperator):
@@ -55,6 +61,7 @@ class TableIntervalJoinOperator(KeyedTableOperator):
         """What rows are kept of each side, and for how long."""
         return {
             "operator": self.kind,
+            **({"together": True} if self._near_sides() is not None else {}),
             "join": self.join.value,
             "left": type_texts(self.left.types),
             "right": type_texts(self.right.types),
@@ -62,8 +69,25 @@ class TableIntervalJoinOperator(KeyedTableOperator):
             "upper": self.upper_ms,
         }
 
+    def _near_sides(self) -> tuple[NearSide, NearSide] | None:
+        """The inputs, where their rows can wait for each other as columns."""
+        if self.join is not JoinKind.INNER or self.left_time is None or self.right_time is None:
+            return None
+        left = NearSide(self.left.types, self.left.keys, self.left_time, -self.upper_ms, -self.lower_ms)
+        right = NearSide(self.right.types, self.right.keys, self.right_time, self.lower_ms, self.upper_ms)
+        return (left, right) if left.can_be_columns and right.can_be_columns else None
+
     def open(self) -> None:
         """Get the state and make the condition's code."""
+        self._delay, self._domain = 0, EVENT
+        self._columns: ColumnIntervalJoin | None = None
+        self._pending_watermark: int | None = None
+        near = self._near_sides()
+        if near is not None:
+            self._columns = ColumnIntervalJoin(self, near, self.filter_nulls)
+            self._test_columns = None if self.condition is None else column_function(self.condition, None)
+            self._test_rows = block_function(self, self.condition, None)
+            return
         join, lower, upper = self.join, self.lower_ms, self.upper_ms
         self._left = _Side(self, self.left, self.left_time, is_left=True, first=-upper, last=-lower)
         self._right = _Side(self, self.right, self.right_time, is_left=False, first=lower, last=upper)
@@ -81,17 +105,91 @@ class TableIntervalJoinOperator(KeyedTableOperator):
     def on_watermark(self, watermark: int) -> None:
         """Fire what is due; rows without a partner leave late, so watermarks are held back as long."""
         self.watermark = watermark
+        if self._columns is not None and self._columns.count:
+            self._pending_watermark = watermark
+            return
         self._fire(EVENT, watermark)
         behind = watermark if watermark == MAX_WATERMARK else watermark - max(self._delay, 0)
         self.output.emit_watermark(behind)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Join left rows."""
+        if self._columns is not None:
+            self._columns.add(LEFT, values, self.watermark)
+            self._join_many(self._columns)
+            return
         self._take(self._left, self._right, values, keys)
 
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Join right rows."""
+        if self._columns is not None:
+            self._columns.add(RIGHT, values, self.watermark)
+            self._join_many(self._columns)
+            return
         self._take(self._right, self._left, values, keys)
+
+    # ---- columns ----
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Let columns of left rows wait."""
+        if self._columns is None:
+            super().process_columns(block, timestamps, keys)
+        else:
+            self._columns.add_columns(LEFT, block.batch.columns[1:], self.watermark)
+            self._join_many(self._columns)
+
+    def process_second_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Let columns of right rows wait."""
+        if self._columns is None:
+            super().process_second_columns(block, timestamps, keys)
+        else:
+            self._columns.add_columns(RIGHT, block.batch.columns[1:], self.watermark)
+            self._join_many(self._columns)
+
+    def _join_many(self, columns: ColumnIntervalJoin) -> None:
+        if columns.count >= _MOST_WAITING:
+            self._join_columns()
+
+    def _join_columns(self) -> None:
+        """Emit the pairs of the rows that wait; then the watermark goes on that came behind them."""
+        if self._columns is None:
+            return
+        for batch in self._columns.joined(self.watermark):
+            self._emit_pairs(ColumnBlock(batch, ROW_FORM))
+        watermark, self._pending_watermark = self._pending_watermark, None
+        if watermark is not None:
+            self.on_watermark(watermark)
+
+    def _emit_pairs(self, pairs: ColumnBlock) -> None:
+        if self.condition is None or self._test_columns is not None:
+            self.output.emit(pairs if self._test_columns is None else self._test_columns(pairs), None)
+            return
+        try:
+            self.output.emit(self._test_rows(pairs.values()), None)
+        except Exception as error:
+            raise self.failure(error, "evaluating the condition of the join") from None
+
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        """Nothing is left of a batch that failed."""
+        if self._columns is not None:
+            self._columns.begin_batch()
+            self._pending_watermark = None
+
+    def on_status(self, is_idle: bool) -> None:
+        """Emit what came before."""
+        self._join_columns()
+        super().on_status(is_idle)
+
+    def on_end(self) -> None:
+        """Emit what came before."""
+        self._join_columns()
+        super().on_end()
+
+    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
+        """Emit what waits: state and output belong to the batch."""
+        self._join_columns()
+
+    # ---- rows ----
 
     def _take(self, own: _Side, other: _Side, values: list[Any], keys: list[Any] | None) -> None:
         assert keys is not None
@@ -141,6 +239,10 @@ class TableIntervalJoinOperator(KeyedTableOperator):
 
     def fire_due(self, domain: int, due: Iterator[Timer]) -> None:
         """Forget rows that can have no partner any more."""
+        if self._columns is not None:
+            for _, key, _ in due:
+                self._columns.forget(key, self.watermark)
+            return
         results: list[Row] = []
         for _, key, namespace in due:
             self.backend.set_key(key)

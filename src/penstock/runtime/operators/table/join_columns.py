@@ -77,7 +77,7 @@ class ColumnJoin:
     def add(self, side: int, rows: Sequence[tuple[Any, ...]]) -> None:
         """Let rows wait."""
         if rows:
-            self._add(side, _arrays([row[1:] for row in rows], self._types[side]))
+            self._add(side, columns_of([row[1:] for row in rows], self._types[side]))
 
     def _add(self, side: int, columns: list[pa.Array]) -> None:
         for at in self._filtered:
@@ -129,7 +129,7 @@ class ColumnJoin:
                 found = (*self._more[side].held(), *found)
             rows += found
             codes += [code] * len(found)
-        return _SideRows(np.array(codes, np.int64), _arrays(rows, self._types[side]))
+        return _SideRows(np.array(codes, np.int64), columns_of(rows, self._types[side]))
 
     def _keep(self, distinct: list[Any], addresses: list[Any], held: list[Any], new: list[_SideRows]) -> None:
         grouped = [_grouped(each, len(held)) for each in new]
@@ -165,7 +165,8 @@ class _SideRows(NamedTuple):
     fields: _Fields
 
 
-def _arrays(rows: Sequence[tuple[Any, ...]], types: Sequence[pa.DataType]) -> _Fields:
+def columns_of(rows: Sequence[tuple[Any, ...]], types: Sequence[pa.DataType]) -> _Fields:
+    """The columns of some rows."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in types)
     return [pa.array(values, kind) for values, kind in zip(columns, types, strict=True)]
 
@@ -211,10 +212,11 @@ def _pairs(left: _SideRows, right: _SideRows, size: int) -> Iterator[pa.RecordBa
         rights = order[np.repeat(starts[chosen], partners[chosen]) + steps]
         first = last
         if len(lefts):
-            yield _batch(left.fields, pa.array(lefts), right.fields, pa.array(rights))
+            yield batch_of_pairs(left.fields, pa.array(lefts), right.fields, pa.array(rights))
 
 
-def _batch(left: _Fields, lefts: pa.Array, right: _Fields, rights: pa.Array) -> pa.RecordBatch:
+def batch_of_pairs(left: _Fields, lefts: pa.Array, right: _Fields, rights: pa.Array) -> pa.RecordBatch:
+    """The rows at some places of both sides, beside each other, kinds first."""
     kinds = pa.array(np.full(len(lefts), INSERT, np.int8))
     arrays = [kinds, *[each.take(lefts) for each in left], *[each.take(rights) for each in right]]
     return pa.RecordBatch.from_arrays(arrays, names=[KIND_COLUMN, *[f"f{at}" for at in range(len(arrays) - 1)]])

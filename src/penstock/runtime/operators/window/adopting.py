@@ -1,4 +1,4 @@
-"""Windows that other settings have left in the state, brought into the present ones.
+"""Converts windows that were stored with other settings.
 
 Panes become windows: each that is open, or kept for late records, gets what it had. Windows of another trigger or
 lateness get the timers that they would have. Nothing is emitted.
@@ -81,8 +81,9 @@ def refuse_panes(windows: Windows) -> None:
     """Refuse panes of which nobody knows how long they are."""
     if windows.backend.places(PANES):
         raise StateError(
-            "the state has panes of sliding windows, of settings that this version of Penstock was not told: run the "
-            "job with its former SlidingEventTimeWindows once, then change the windows"
+            "the state has panes of sliding windows, with settings that this version of Penstock does not know: run "
+            "the "
+            "job once with its old SlidingEventTimeWindows, then change the windows"
         )
 
 

@@ -1,4 +1,4 @@
-"""Refusal of windows that cannot work, when the operator is made."""
+"""Checks of window settings when the operator is created."""
 
 from __future__ import annotations
 

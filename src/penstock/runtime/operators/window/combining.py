@@ -77,7 +77,7 @@ class Aggregator:
         if merged is None:
             raise StateError(
                 f"{type(self._function).__name__}.merge() must return both accumulators merged: the windows of this "
-                "operator are put together from parts. Implement merge(acc_a, acc_b)."
+                "operator are merged from parts. Implement merge(acc_a, acc_b)."
             )
         return merged
 

@@ -1,4 +1,4 @@
-"""Windows that grow together: which windows of a key are which, kept in its state.
+"""Merging windows: which windows of a key have merged, stored in its state.
 
 A window's contents stay in the namespace of the first window it was made from, so that a window that only grows moves
 nothing. The state says which: pairs of a window and the window its contents are in, both as bytes, in their order.

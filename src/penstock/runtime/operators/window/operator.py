@@ -1,7 +1,7 @@
 """The window operator: choice of the parts that a specification asks for, and the loops over records and timers.
 
-What happens to a record or timer is in `windows`, `merging` and `panes`; how records of a block are handled together
-where nobody can tell the difference, in `grouping`, `sessions` and `panes`.
+Single records and timers are handled in `windows`, `merging` and `panes`; blocks of records in `grouping`, `sessions`
+and `panes`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a fast path leaves of a block: the elements that have to go the ordinary way."""
+"""What a fast path leaves of a block: the elements to process one by one."""
 
 from __future__ import annotations
 

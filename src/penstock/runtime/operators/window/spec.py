@@ -1,4 +1,4 @@
-"""What a window operator is told to do, as one picklable description."""
+"""The specification of a window operator, as one picklable object."""
 
 from __future__ import annotations
 

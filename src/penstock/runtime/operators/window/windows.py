@@ -1,7 +1,6 @@
 """Windows of the current key, one record or timer at a time: where a record goes, when a window fires and when it goes.
 
-Flink's rules for windows that do not merge; `merging` adds those of windows that do. What a window holds and how it is
-shown is not decided here.
+Flink's rules for windows that do not merge; `merging` adds those of windows that do.
 """
 
 from __future__ import annotations

@@ -23,7 +23,11 @@ export class StateView {
     this.element = el("div", {}, this.empty, this.body);
   }
 
-  async update() {
+  async update(model) {
+    if (!model.part.checkpoint) {
+      this.element.replaceChildren(emptyState("The state of this job cannot be looked at.", "Its checkpoint directory is a temporary one. Set execution.checkpointing.dir, and its keys and values are shown here."));
+      return;
+    }
     if (this.isAsking || (this.described && Date.now() - this.asked < 3000)) return;
     this.isAsking = true;
     this.asked = Date.now();

@@ -97,8 +97,12 @@ def compiled_aggregates(
         made.views += code.views
         made.values.append(code.value)
         _add_merge(made, call, code)
-        place = (call.arguments, call.filter) if call.is_distinct and call.arguments else (number,)
-        groups.setdefault((call.is_distinct and bool(call.arguments), call.filter, place), []).append((call, code))
+        is_distinct = call.is_distinct and bool(call.arguments)
+        # Where nothing is taken back, one view tells for each filter whether a value has been seen.
+        is_shared = is_distinct and not retracts
+        place = (call.arguments, None if is_shared else call.filter) if is_distinct else (number,)
+        chosen = None if is_shared else call.filter
+        groups.setdefault((is_distinct, chosen, place), []).append((call, code))
     used = sorted({at for call in calls for at in (*call.arguments, *(() if call.filter is None else (call.filter,)))})
     loads = [f"x{at} = row[{at + 1}]" for at in used]
     made.accumulate += loads
@@ -146,7 +150,10 @@ def _add_group(
         call = members[0][0]
         view = View(f"distinct{number}", _key_type(call), Types.LONG())
         made.views.append(view)
-        accumulate, retract = _distinct_lines(view, call, accumulate, retract, retracts)
+        if retracts:
+            accumulate, retract = _distinct_lines(view, call, accumulate, retract)
+        else:
+            accumulate, retract = _seen_lines(view, members), []
     if chosen is not None:
         accumulate, retract = nested(f"x{chosen}", accumulate), nested(f"x{chosen}", retract)
     made.accumulate += accumulate
@@ -158,14 +165,46 @@ def _key_type(call: AggregateCall) -> TypeInformation:
     return types[0] if len(types) == 1 else Types.TUPLE(types)
 
 
-def _distinct_lines(
-    view: View, call: AggregateCall, accumulate: list[str], retract: list[str], retracts: bool
-) -> tuple[list[str], list[str]]:
+def seen_views(calls: Sequence[AggregateCall]) -> dict[tuple[int, ...], tuple[str, list[int | None]]]:
+    """The views of DISTINCT calls where nothing is taken back: by arguments, the name and the filter of each bit."""
+    groups: dict[Any, list[AggregateCall]] = {}
+    for number, call in enumerate(calls):
+        is_distinct = call.is_distinct and bool(call.arguments)
+        place = (True, call.arguments) if is_distinct else (False, number)
+        groups.setdefault(place, []).append(call)
+    return {
+        arguments: (f"distinct{number}", _filters_of(members))
+        for number, ((is_distinct, arguments), members) in enumerate(groups.items())
+        if is_distinct
+    }
+
+
+def _filters_of(calls: Sequence[AggregateCall]) -> list[int | None]:
+    return list(dict.fromkeys(call.filter for call in calls))
+
+
+def _value_text(call: AggregateCall) -> str:
     arguments = [f"x{at}" for at in call.arguments]
-    value = arguments[0] if len(arguments) == 1 else f"({', '.join(arguments)})"
+    return arguments[0] if len(arguments) == 1 else f"({', '.join(arguments)})"
+
+
+def _seen_lines(view: View, members: list[tuple[AggregateCall, CallCode]]) -> list[str]:
+    """The view has a bit for each filter of the calls: whether a row with the value has passed it."""
+    value = _value_text(members[0][0])
+    filters = _filters_of([call for call, _ in members])
+    lines = [f"seen = bits = {view.name}.held({value}) or 0"]
+    for place, chosen in enumerate(filters):
+        accumulate = [line for call, code in members if call.filter == chosen for line in code.accumulate]
+        test = f"not seen & {1 << place}" + ("" if chosen is None else f" and x{chosen}")
+        lines += nested(test, [f"bits |= {1 << place}", *accumulate])
+    return [*lines, *nested("bits != seen", [f"{view.name}.hold({value}, bits)"])]
+
+
+def _distinct_lines(
+    view: View, call: AggregateCall, accumulate: list[str], retract: list[str]
+) -> tuple[list[str], list[str]]:
+    value = _value_text(call)
     seen = f"{view.name}.held({value})"
-    if not retracts:
-        return nested(f"{seen} is None", [f"{view.name}.hold({value}, 1)", *accumulate]), []
     up = [
         f"seen = {seen}",
         f"{view.name}.hold({value}, 1 if seen is None else seen + 1)",

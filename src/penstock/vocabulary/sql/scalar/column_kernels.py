@@ -14,7 +14,7 @@ from penstock.vocabulary.sql.scalar.compilation import constant, is_deterministi
 from penstock.vocabulary.sql.scalar.kinds import CHARACTERS, INTEGERS, units_per_milli
 from penstock.vocabulary.sql.typed_expressions import Call, Literal, TypedExpression, fields_of
 
-__all__ = ["KERNELS", "Column", "NoKernelError", "folded"]
+__all__ = ["KERNELS", "Column", "Compile", "Kernel", "NoKernelError", "folded"]
 
 Column = Callable[[pa.RecordBatch], Any]
 Compile = Callable[[TypedExpression], Column]

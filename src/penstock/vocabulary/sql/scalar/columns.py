@@ -1,7 +1,8 @@
 """Expressions on Arrow columns, for those functions whose kernels give what Flink gives.
 
-A kernel never fails on values of its types, since branches of CASE are computed for all rows. What has no kernel is
-left to `compiled_calc`, which is the reference.
+A kernel never fails on values of its types, since branches of CASE are computed for all rows. Where the caller can go
+back to rows, functions without such a kernel have a guarded one, or are called with their arguments. What cannot be
+done with columns at all is left to `compiled_calc`, which is the reference.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ import pyarrow.compute as pc
 
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.row_kinds import KIND_COLUMN
+from penstock.vocabulary.sql.scalar.called_columns import called_column
 from penstock.vocabulary.sql.scalar.code import key_of
-from penstock.vocabulary.sql.scalar.column_kernels import KERNELS, Column, NoKernelError, folded
+from penstock.vocabulary.sql.scalar.column_kernels import KERNELS, Column, Kernel, NoKernelError, folded
+from penstock.vocabulary.sql.scalar.context import EvaluationContext
+from penstock.vocabulary.sql.scalar.guarded_kernels import GUARDED_KERNELS
 from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, Literal, TypedExpression, fields_of
 
 __all__ = ["COLUMNS_FROM_ROWS", "arrow_type", "columnar_calc"]
@@ -52,24 +56,30 @@ def arrow_type(type_: LogicalType) -> pa.DataType | None:
     return _ARROW.get(type_.kind)
 
 
-def columnar_calc(condition: TypedExpression | None, projections: Sequence[TypedExpression] | None) -> Calc | None:
-    """Return a function of a batch whose first column is of kinds; None where an expression has no kernel.
+def columnar_calc(
+    condition: TypedExpression | None,
+    projections: Sequence[TypedExpression] | None,
+    context: EvaluationContext | None = None,
+) -> Calc | None:
+    """Return a function of a batch whose first column is of kinds; None where an expression has to see rows.
 
-    The result has the kinds first, then a column `f0`, `f1`, ... for each projection.
+    The result has the kinds first, then a column `f0`, `f1`, ... for each projection. With a context, the function may
+    raise anything for values that it does not know, or that are wrong: `compiled_calc` then says which it is.
     """
-    columns = _Columns()
+    columns = _Columns(context)
     try:
         test = None if condition is None else columns.of(condition)
         made = None if projections is None else [columns.of(each) for each in projections]
     except NoKernelError:
         return None
-    types = None if projections is None else [arrow_type(each.type) for each in projections]
+    types = None if projections is None else [_column_type(each.type) for each in projections]
     read = None if projections is None else frozenset([at + 1 for each in projections for at in fields_of(each)])
 
     def calc(batch: pa.RecordBatch) -> pa.RecordBatch:
         try:
             if test is not None:
-                batch = _chosen(batch, _as_array(test(batch), batch.num_rows, pa.bool_()), read)
+                places = _true_places(_as_array(test(batch), batch.num_rows, pa.bool_()))
+                batch = columns.narrow(batch, places, _chosen(batch, places, read))
             if made is None or types is None:
                 return batch
             count = batch.num_rows
@@ -82,9 +92,17 @@ def columnar_calc(condition: TypedExpression | None, projections: Sequence[Typed
     return calc
 
 
-def _chosen(batch: pa.RecordBatch, mask: pa.Array, read: frozenset[int] | None) -> pa.RecordBatch:
-    """The rows for which the mask is true. Of the columns, only kinds and those that are read, unless all are."""
-    places = pa.array(np.flatnonzero(mask.fill_null(False).to_numpy(zero_copy_only=False)))
+def _column_type(type_: LogicalType) -> pa.DataType | None:
+    """The same inside of expressions, where DECIMALs have columns too."""
+    return pa.decimal128(type_.precision, type_.scale) if type_.kind is Kind.DECIMAL else arrow_type(type_)
+
+
+def _true_places(mask: pa.Array) -> pa.Array:
+    return pa.array(np.flatnonzero(mask.fill_null(False).to_numpy(zero_copy_only=False)))
+
+
+def _chosen(batch: pa.RecordBatch, places: pa.Array, read: frozenset[int] | None) -> pa.RecordBatch:
+    """The rows at some places. Of the columns, only kinds and those that are read, unless all are."""
     if read is None:
         return batch if len(places) == batch.num_rows else batch.take(places)
     nothing = pa.nulls(len(places))
@@ -105,13 +123,15 @@ def _as_array(value: Any, count: int, type_: pa.DataType) -> pa.Array:
 class _Columns:
     """Makes functions of batches for expressions; what occurs twice is computed once for a batch."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: EvaluationContext | None) -> None:
+        self._context = context
         self._made: dict[Any, Column] = {}
         self._found: dict[Any, tuple[pa.RecordBatch, Any]] = {}
+        self._narrowed: tuple[pa.RecordBatch, pa.Array] | None = None
 
     def of(self, expression: TypedExpression) -> Column:
         """The column of an expression."""
-        type_ = arrow_type(expression.type)
+        type_ = _column_type(expression.type)
         if type_ is None:
             raise NoKernelError
         if isinstance(expression, FieldRef):
@@ -124,11 +144,21 @@ class _Columns:
         assert isinstance(expression, Call)
         key = key_of(expression)
         if key not in self._made:
-            kernel = KERNELS.get(expression.function)
-            if kernel is None:
-                raise NoKernelError
-            self._made[key] = self._once(key, kernel(expression, type_, self.of))
+            self._made[key] = self._once(key, self._computed(expression, type_))
         return self._made[key]
+
+    def _computed(self, call: Call, type_: pa.DataType) -> Column:
+        tables: list[dict[str, Kernel]] = [KERNELS] if self._context is None else [KERNELS, GUARDED_KERNELS]
+        for kernels in tables:
+            kernel = kernels.get(call.function)
+            if kernel is not None:
+                try:
+                    return kernel(call, type_, self.of)
+                except NoKernelError:
+                    pass
+        if self._context is None:
+            raise NoKernelError
+        return called_column(call, type_, self.of, self._context)
 
     def _once(self, key: Any, compute: Column) -> Column:
         found = self._found
@@ -136,11 +166,25 @@ class _Columns:
         def column(batch: pa.RecordBatch) -> Any:
             known = found.get(key)
             if known is None or known[0] is not batch:
-                known = found[key] = batch, compute(batch)
+                taken = self._taken(known)
+                known = found[key] = batch, compute(batch) if taken is None else taken
             return known[1]
 
         return column
 
+    def narrow(self, batch: pa.RecordBatch, places: pa.Array, narrowed: pa.RecordBatch) -> pa.RecordBatch:
+        """Let what the condition computed be known of the rows that it chose."""
+        self._narrowed = batch, places
+        return narrowed
+
+    def _taken(self, known: tuple[pa.RecordBatch, Any] | None) -> Any:
+        """What was computed before rows were chosen, for those that were; None where nothing was."""
+        if known is None or self._narrowed is None or known[0] is not self._narrowed[0]:
+            return None
+        values, places = known[1], self._narrowed[1]
+        return values if isinstance(values, pa.Scalar) else values.take(places)
+
     def forget(self) -> None:
         """Let go of what was computed for the last batch."""
         self._found.clear()
+        self._narrowed = None

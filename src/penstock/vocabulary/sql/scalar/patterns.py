@@ -19,7 +19,7 @@ __all__ = ["like_matcher"]
 
 @lru_cache(maxsize=1024)
 def like_matcher(pattern: str, escape: str | None = None) -> Callable[[str], bool]:
-    """Return what tells whether a text is like a pattern: `%` is any text, `_` one character."""
+    """Return a predicate for strings that match a LIKE pattern: `%` is any text, `_` one character."""
     if escape is not None and len(escape) != 1:
         raise EvaluationError(f"the escape of LIKE must be one character, and is {escape!r}")
     parts = re.split(r"%", pattern)

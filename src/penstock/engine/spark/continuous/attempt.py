@@ -1,0 +1,191 @@
+"""One attempt of a job in continuous mode, seen from the driver: barriers out, reports in, versions made final."""
+
+from __future__ import annotations
+
+import pickle
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.checkpoint import Seal
+from penstock.engine.spark.continuous import pipelined, tasks
+from penstock.engine.spark.continuous.carried_rows import SCHEMA
+from penstock.engine.spark.continuous.links import BARRIER, DRAIN, END, Message, Switchboard
+from penstock.engine.spark.continuous.tasks import Standing
+from penstock.engine.spark.shipping import ShippedPlan
+from penstock.errors import CheckpointError
+from penstock.job.continuous.floors import Floors
+from penstock.job.continuous.gathering import VersionGathering
+from penstock.job.driver_sinks import DriverSinks
+from penstock.job.engine_contract import AttemptControl
+from penstock.job.intake import SourceList
+from penstock.job.program import Program
+from penstock.job.versions import VersionDriver
+
+_POLL_SECONDS = 0.02
+
+
+class ContinuousAttempt:
+    """Runs the tasks of a job from the last version on until the job ends, fails or is to return."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        program: Program,
+        shipped: ShippedPlan,
+        versions: VersionDriver,
+        sinks: DriverSinks,
+    ) -> None:
+        self._session = session
+        self._settings = program.settings
+        self._versions = versions
+        self._sinks = sinks
+        self._sources: SourceList = program.sources()
+        self._floors = Floors.of(program.plan)
+        self._switch = Switchboard(_driver_host(session))
+        self._group = f"penstock-{program.job_id}-{uuid.uuid4().hex[:8]}"
+        last = versions.last_of_all()
+        self._next = 0 if last is None else last.version + 1
+        self._start = self._sources.first_offset() if last is None or last.offset is None else last.offset
+        self._standing = Standing(
+            shipped,
+            self._floors,
+            self._next,
+            self._switch.address,
+            self._settings.linger_ms,
+            self._settings.watermark_interval_ms,
+        )
+        self._gathering = VersionGathering(
+            versions, self._sources, source_tasks=self._floors.source_tasks, level_tasks=self._floors.level_tasks
+        )
+        self._here = 0
+        self._ended_sources = 0
+        self._has_barrier = False
+        self._failure: BaseException | None = None
+        self._is_over = threading.Event()
+        self.is_finished = False
+
+    def run(self, control: AttemptControl) -> None:
+        """Run until the job has ended, or the driver wants it to return."""
+        pipelined.refuse(self._session, self._floors.task_count)
+        thread = threading.Thread(target=self._run_tasks, name="penstock-continuous", daemon=True)
+        thread.start()
+        try:
+            self._attend(control)
+        finally:
+            self._switch.order(END)
+            if not self.is_finished or not self._is_over.wait(_patience(self._settings)):
+                pipelined.cancel(self._session, self._group)
+            self._is_over.wait(_patience(self._settings))
+            self._switch.close()
+
+    def _run_tasks(self) -> None:
+        try:
+            pipelined.run_pipelined(self._session, self._frame(), self._group, self._settings.job_name)
+        except BaseException as error:
+            self._failure = error
+        finally:
+            self._is_over.set()
+
+    def _frame(self) -> DataFrame:
+        floors, standing = self._floors, self._standing
+        sources = pickle.dumps(self._sources)
+        frame = self._session.range(0, floors.source_tasks, 1, floors.source_tasks)
+        frame = frame.mapInArrow(_source_task(standing, sources, self._start), SCHEMA)
+        for floor, level in enumerate(floors.levels, 1):
+            frame = frame.repartitionById(level.width, "target").mapInArrow(_level_task(standing, floor), SCHEMA)
+        return frame
+
+    def _attend(self, control: AttemptControl) -> None:
+        interval = (self._settings.batch_interval_ms or 1_000) / 1000
+        due = time.monotonic() + interval
+        is_draining = False
+        while not control.is_cancelled():
+            self._listen()
+            if self._is_over.is_set():
+                raise self._failure or CheckpointError(f"the tasks of job {self._settings.job_name!r} ended early")
+            if self._here < self._floors.task_count:
+                continue
+            control.on_running()
+            if control.is_stopping() and not is_draining:
+                is_draining = True
+                self._switch.order(DRAIN)
+                control.on_draining()
+            if self._gathering.is_complete(self._next):
+                if self._completed():
+                    return
+                due = max(due + interval, time.monotonic() + self._settings.min_pause_ms / 1000)
+            if not self._has_barrier and control.serve_savepoints(self._versions):
+                return
+            if not self._has_barrier and (time.monotonic() >= due or self._all_ended()):
+                self._has_barrier = True
+                self._gathering.on_barrier_sent(self._next)
+                self._switch.order(BARRIER, self._next)
+
+    def _completed(self) -> bool:
+        """Make the next version final; returns whether the job has come to its end."""
+        with self._versions.being_made(self._next):
+            seal: Seal = self._gathering.complete(self._next)
+        self._next += 1
+        self._has_barrier = False
+        self.is_finished = self._versions.have_all_ended(seal)
+        return self.is_finished
+
+    def _all_ended(self) -> bool:
+        return self._ended_sources == self._floors.source_tasks
+
+    def _listen(self) -> None:
+        """Take what tasks have told, waiting a little for the first of it."""
+        try:
+            message = self._switch.messages.get(timeout=_POLL_SECONDS)
+            while True:
+                self._take(message)
+                message = self._switch.messages.get_nowait()
+        except queue.Empty:
+            return
+
+    def _take(self, message: Message) -> None:
+        if message.what == "rows":
+            for version, row in message.content:
+                self._sinks.print_rows([row])
+                self._gathering.add_row(version, row)
+        elif message.what == "turned":
+            self._gathering.add(message.number, message.content)
+        elif message.what == "failure":
+            raise message.content
+        elif message.what == "ended":
+            self._ended_sources += 1
+        else:
+            self._here += 1
+
+
+def _patience(settings: object) -> float:
+    return 10.0
+
+
+def _driver_host(session: SparkSession) -> str:
+    return session.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
+
+
+# Spark pickles these functions by value: they hold nothing but what they pass on.
+
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def _source_task(standing: Standing, sources: bytes, start: object) -> Task:
+    def source(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return tasks.run_source_task(standing, sources, start, batches)  # type: ignore[arg-type]
+
+    return source
+
+
+def _level_task(standing: Standing, floor: int) -> Task:
+    def level(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return tasks.run_level_task(standing, floor, batches)
+
+    return level

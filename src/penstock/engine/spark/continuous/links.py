@@ -1,0 +1,160 @@
+"""Links between the tasks of continuous mode and the driver: reports and records one way, orders the other.
+
+A task proves that it knows the attempt's secret before anything of it is unpickled.
+"""
+
+from __future__ import annotations
+
+import hmac
+import pickle
+import queue
+import secrets
+import select
+import socket
+import struct
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.runtime.rows import dumps
+
+_LENGTH = struct.Struct(">I")
+_NONCE_BYTES = 32
+_PATIENCE_SECONDS = 20.0
+
+BARRIER = "barrier"
+DRAIN = "drain"
+END = "end"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the driver listens, and the secret of the attempt."""
+
+    host: str
+    port: int
+    secret: bytes
+
+
+@dataclass(frozen=True)
+class Message:
+    """Something a task tells: `what` is a word, `floor` and `number` say which task it is."""
+
+    what: str
+    floor: int
+    number: int
+    content: Any = None
+
+
+class TaskLink:
+    """A task's end of its link."""
+
+    def __init__(self, address: Address, floor: int, number: int) -> None:
+        """Connect, and prove who it is."""
+        self._floor = floor
+        self._number = number
+        self._socket = socket.create_connection((address.host, address.port), _PATIENCE_SECONDS)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        nonce = _received(self._socket, _NONCE_BYTES)
+        self._socket.sendall(hmac.digest(address.secret, nonce, "sha256"))
+        self._socket.settimeout(None)
+        self.tell("here")
+
+    def tell(self, what: str, content: Any = None) -> None:
+        """Send a message to the driver."""
+        _send(self._socket, dumps(Message(what, self._floor, self._number, content)))
+
+    def orders(self, patience_seconds: float) -> list[tuple[str, int]]:
+        """What the driver wants, waiting for it so long at the most; the end if the driver is gone."""
+        found: list[tuple[str, int]] = []
+        while select.select([self._socket], [], [], 0.0 if found else patience_seconds)[0]:
+            try:
+                found.append(pickle.loads(_received_frame(self._socket)))
+            except ConnectionError:
+                return [*found, (END, 0)]
+        return found
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+
+class Switchboard:
+    """The driver's end of all links of an attempt; `messages` has what tasks tell, in the order of arrival."""
+
+    def __init__(self, host: str) -> None:
+        """Listen."""
+        self._server = socket.create_server((host, 0))
+        self.address = Address(host, self._server.getsockname()[1], secrets.token_bytes(32))
+        self.messages: queue.Queue[Message] = queue.Queue()
+        self._sources: dict[int, socket.socket] = {}
+        self._open: list[socket.socket] = [self._server]
+        self._lock = threading.Lock()
+        threading.Thread(target=self._accept, name="penstock-links", daemon=True).start()
+
+    def order(self, what: str, version: int = 0) -> None:
+        """Tell all source tasks."""
+        frame = pickle.dumps((what, version))
+        with self._lock:
+            for link in self._sources.values():
+                try:
+                    _send(link, frame)
+                except OSError:  # the task has gone: Spark will say why
+                    continue
+
+    def close(self) -> None:
+        """Hang up on everybody."""
+        with self._lock:
+            for each in self._open:
+                each.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                link, _ = self._server.accept()
+            except OSError:
+                return
+            with self._lock:
+                self._open.append(link)
+            threading.Thread(target=self._listen, args=(link,), name="penstock-link", daemon=True).start()
+
+    def _listen(self, link: socket.socket) -> None:
+        try:
+            if not self._is_ours(link):
+                link.close()
+                return
+            while True:
+                message: Message = pickle.loads(_received_frame(link))
+                if message.what == "here" and message.floor == 0:
+                    with self._lock:
+                        self._sources[message.number] = link
+                self.messages.put(message)
+        except (OSError, EOFError):
+            return
+
+    def _is_ours(self, link: socket.socket) -> bool:
+        link.settimeout(_PATIENCE_SECONDS)
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        link.sendall(nonce)
+        proven = hmac.compare_digest(_received(link, 32), hmac.digest(self.address.secret, nonce, "sha256"))
+        link.settimeout(None)
+        return proven
+
+
+def _send(link: socket.socket, frame: bytes) -> None:
+    link.sendall(_LENGTH.pack(len(frame)) + frame)
+
+
+def _received_frame(link: socket.socket) -> bytes:
+    return _received(link, _LENGTH.unpack(_received(link, _LENGTH.size))[0])
+
+
+def _received(link: socket.socket, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        part = link.recv(size - len(parts))
+        if not part:
+            raise ConnectionError("the other end has hung up")
+        parts += part
+    return bytes(parts)

@@ -1,0 +1,1 @@
+"""Continuous mode beside any engine: sources that read on their own, and versions cut by barriers in the stream."""

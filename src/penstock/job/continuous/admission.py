@@ -1,0 +1,31 @@
+"""What cannot run in continuous mode is refused before anything starts, with the reason."""
+
+from __future__ import annotations
+
+from penstock.connectors.driver_sinks import SparkWriterSink
+from penstock.errors import GraphError
+from penstock.graph.plan import JobPlan
+from penstock.job.program import Program
+
+
+def continuous_refusal(plan: JobPlan, *, is_batch_mode: bool) -> str | None:
+    """Why a plan cannot run with tasks that stay, in words; None if it can."""
+    if is_batch_mode:
+        return "the runtime mode is BATCH, whose results come at the end; use STREAMING"
+    for vertex in plan.sources():
+        if vertex.is_ephemeral:
+            return f"Spark reads source {vertex.operators[0].name!r} batch by batch"
+    for vertex in plan.driver_vertices():
+        if isinstance(vertex.operators[0].operator.description, SparkWriterSink):
+            return f"Spark writes sink {vertex.name!r} batch by batch"
+    return None
+
+
+def refuse_continuous(program: Program) -> None:
+    """Raise GraphError for a program that cannot run in continuous mode."""
+    reason = continuous_refusal(program.plan, is_batch_mode=program.is_batch_mode)
+    if reason is not None:
+        raise GraphError(
+            f"job {program.settings.job_name!r} cannot run with penstock.execution.mode=continuous: {reason}. "
+            "Use micro-batch, or auto, which takes micro-batches where continuous mode is not possible"
+        )

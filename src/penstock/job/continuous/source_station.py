@@ -1,0 +1,67 @@
+"""The sources of one task in continuous mode: each reads on by itself until the driver asks for a barrier."""
+
+from __future__ import annotations
+
+from penstock.job.intake import IntakeRequest, SourceList
+from penstock.runtime.continuous.station import Place, Station, StationHost
+from penstock.runtime.source_tasks import Offset, SourceTask
+
+_POLL_RECORDS = 2_000
+"""How many records of a split are read before others, the clock and the driver have their turn."""
+_PIECE = 50_000
+
+
+class SourceStation(Station):
+    """Subtask `number` of every source. `offset` is where all sources stand, as far as this task knows.
+
+    What other tasks read is moved on too, as if it were read at this task's pace: only this task's own part of the
+    offset is ever reported (`penstock.job.continuous.offsets`).
+    """
+
+    def __init__(self, host: StationHost, place: Place, sources: SourceList, start: Offset) -> None:
+        super().__init__(host, place, sources.vertices_of(place.number))
+        self.offset = start
+        self._sources = sources
+        self._is_draining = False
+
+    def drain(self) -> None:
+        """End all sources where they are, with the next poll."""
+        self._is_draining = True
+
+    def has_ended(self) -> bool:
+        """Whether nothing is left to read here, ever."""
+        return all(subtask.has_ended for subtask in self.subtasks.values())
+
+    def poll(self, now_ms: int, elapsed_ms: int) -> bool:
+        """Read a little of what there is; returns whether anything was done."""
+        limit = _POLL_RECORDS * self._sources.givers(self.offset)
+        request = IntakeRequest(self._is_draining, limit=limit)
+        end = self._sources.next_offset(self.offset, request, now_ms=now_ms, elapsed_ms=elapsed_ms)
+        tasks = self.tasks(self.offset, end)
+        for task in tasks:
+            self.read(task)
+        self.offset = end
+        return bool(tasks)
+
+    def tasks(self, start: Offset, end: Offset) -> list[SourceTask]:
+        """What this task has to do between two offsets."""
+        mine = self.place.number
+        tasks = self._sources.tasks(start, end)
+        return [task for task in tasks if task.split == mine and task.vertex in self.subtasks]
+
+    def read(self, task: SourceTask) -> None:
+        """Read a range of a split or ranges of partitions, and end the source if that is asked for."""
+        subtask = self.subtasks[task.vertex]
+        for first in range(task.start, task.stop, _PIECE):
+            subtask.read_split(first, min(first + _PIECE, task.stop))
+        if task.ranges is not None:
+            for _ in subtask.read_partitions(task):
+                self._give_out(subtask.take_rows())
+        if task.ends:
+            subtask.end_source()
+        self._give_out(subtask.take_rows())
+
+    def turn(self) -> None:
+        """End the version, and say where the sources stand."""
+        super().turn()
+        self.turned[-1].offset = self.offset

@@ -1,0 +1,192 @@
+"""A station: the subtasks that share one task of continuous mode, and the versions they go through together.
+
+A station is fed rows and looks at the clock when it is told to. What it has for others waits in lists until the engine
+takes it: rows for the next level, and reports for the driver. It knows no threads, sockets or files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from penstock.runtime import rows
+from penstock.runtime.continuous.alignment import BarrierAligner, barrier
+from penstock.runtime.report import Report, SubtaskEntry
+from penstock.runtime.rows import ExchangeRow
+from penstock.runtime.source_tasks import Offset
+from penstock.runtime.subtask import OpenedState, Subtask
+from penstock.state.versions import StateVersion
+
+
+class StationHost(Protocol):
+    """What an engine provides for a station."""
+
+    attempt: str
+
+    def subtask(self, vertex: int, number: int) -> Subtask:
+        """A new copy of a subtask, its functions opened."""
+
+    def entry(self, vertex_uid: str, number: int) -> SubtaskEntry:
+        """What the last sealed version left of a subtask."""
+
+    def open_state(self, subtask: Subtask, version: StateVersion) -> OpenedState:
+        """The keyed state of a subtask at a version."""
+
+    def now_ms(self) -> int:
+        """Processing time."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a station is: its number in its level, and how many tasks send to it and take from it.
+
+    `version` is the first version that it makes. Rows for the vertices in `driver` go to the driver and no task.
+    """
+
+    number: int
+    senders: int
+    targets: int
+    version: int
+    driver: frozenset[int] = frozenset()
+
+
+@dataclass
+class Turned:
+    """What a station tells the driver when it has passed a barrier; `offset` tells it of sources."""
+
+    version: int
+    reports: list[Report] = field(default_factory=list)
+    offset: Offset | None = None
+
+
+class Station:
+    """Subtasks that run together. Subclasses say what makes them run: rows of other tasks, or sources."""
+
+    def __init__(self, host: StationHost, place: Place, vertices: Iterable[int]) -> None:
+        """Open the subtasks at the last sealed version; one that has ended by then stays closed."""
+        self._host = host
+        self.place = place
+        self.version = place.version
+        self.outgoing: list[ExchangeRow] = []
+        self.for_driver: list[tuple[int, ExchangeRow]] = []
+        self.turned: list[Turned] = []
+        self.subtasks: dict[int, Subtask] = {}
+        for vertex in vertices:
+            subtask = host.subtask(vertex, place.number)
+            entry = host.entry(subtask.vertex.uid, place.number)
+            if entry.has_ended:
+                subtask.close()
+            else:
+                self._begin(subtask, entry)
+                self.subtasks[vertex] = subtask
+
+    def on_processing_time(self, now_ms: int) -> None:
+        """Fire timers that are due."""
+        for subtask in self.subtasks.values():
+            if not subtask.has_ended:
+                subtask.on_processing_time(now_ms)
+                self._give_out(subtask.take_rows())
+
+    def on_interval(self, now_ms: int) -> None:
+        """Emit periodic watermarks and notice idleness."""
+        for subtask in self.subtasks.values():
+            subtask.on_interval(now_ms)
+            self._give_out(subtask.take_rows())
+
+    def flush(self) -> None:
+        """Send what has waited for more records."""
+        for subtask in self.subtasks.values():
+            subtask.flush()
+            self._give_out(subtask.take_rows())
+
+    def next_deadline(self) -> int | None:
+        """When the station wants to see the clock at the latest."""
+        deadlines = [subtask.next_deadline() for subtask in self.subtasks.values()]
+        return min((each for each in deadlines if each is not None), default=None)
+
+    def take_outgoing(self) -> list[ExchangeRow]:
+        """The rows for other tasks since the last call, in their order."""
+        taken, self.outgoing = self.outgoing, []
+        return taken
+
+    def take_for_driver(self) -> list[tuple[int, ExchangeRow]]:
+        """The rows for the driver's sinks since the last call, each with the version it belongs to."""
+        taken, self.for_driver = self.for_driver, []
+        return taken
+
+    def take_turned(self) -> list[Turned]:
+        """The versions that were finished here since the last call."""
+        taken, self.turned = self.turned, []
+        return taken
+
+    def turn(self) -> None:
+        """End the version here: write state, report, send the barrier on, and begin the next version."""
+        done = Turned(self.version)
+        for vertex, subtask in list(self.subtasks.items()):
+            report = subtask.finish()
+            self._give_out(subtask.take_rows())
+            done.reports.append(report)
+            if report.entry.has_ended:
+                del self.subtasks[vertex]
+                subtask.close()
+        self.outgoing += [barrier(target, self.version) for target in range(self.place.targets)]
+        self.turned.append(done)
+        self.version += 1
+        for report in done.reports:
+            if not report.entry.has_ended:
+                self._begin(self._of(report), report.entry)
+
+    def abort(self) -> None:
+        """The attempt is over: what came behind the last barrier is left to the next one."""
+        for subtask in self.subtasks.values():
+            subtask.abort()
+
+    def close(self) -> None:
+        """Close the functions."""
+        while self.subtasks:
+            self.subtasks.popitem()[1].close()
+
+    def _give_out(self, rows_out: list[ExchangeRow]) -> None:
+        if not self.place.driver:
+            self.outgoing += rows_out
+            return
+        for row in rows_out:
+            if row.vertex in self.place.driver:
+                self.for_driver.append((self.version, row))
+            else:
+                self.outgoing.append(row)
+
+    def _of(self, report: Report) -> Subtask:
+        return next(each for each in self.subtasks.values() if each.vertex.uid == report.vertex_uid)
+
+    def _begin(self, subtask: Subtask, entry: SubtaskEntry) -> None:
+        state = entry.state
+        subtask.begin(self.version, self._host.attempt, entry, lambda: self._host.open_state(subtask, state))
+
+
+class LevelStation(Station):
+    """The subtasks of one level in one task, fed by the tasks of the level before.
+
+    Rows for later levels pass through in their order, as they do between micro-batches.
+    """
+
+    def __init__(self, host: StationHost, place: Place, vertices: Iterable[int]) -> None:
+        super().__init__(host, place, vertices)
+        self.aligner = BarrierAligner(place.senders, place.version)
+
+    def take(self, sender: int, row: ExchangeRow) -> None:
+        """Take a row from a task of the level before."""
+        for each in self.aligner.take(sender, row):
+            if each.kind == rows.BARRIER:
+                self.turn()
+            else:
+                self._work(each)
+
+    def _work(self, row: ExchangeRow) -> None:
+        subtask = self.subtasks.get(row.vertex)
+        if subtask is None:
+            self._give_out([row])
+        else:
+            subtask.process(row)
+            self._give_out(subtask.take_rows())

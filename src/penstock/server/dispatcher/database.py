@@ -1,0 +1,168 @@
+"""A database for the registry: SQLite in a file, or PostgreSQL by a URL, with the same statements."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from penstock.errors import ConfigurationError
+from penstock.scratch import make_private
+
+Row = dict[str, Any]
+_BUSY_SECONDS = 10.0
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+class Transaction(Protocol):
+    """What can be done within one transaction; parameters are written `?`."""
+
+    def rows(self, statement: str, *values: Any) -> list[Row]:
+        """Run a query."""
+
+    def run(self, statement: str, *values: Any) -> int:
+        """Run a statement; returns how many rows it changed."""
+
+    def now_ms(self) -> int:
+        """The time by the clock that all who share the database have in common."""
+
+
+class Database(Protocol):
+    """A place for tables."""
+
+    bytes_type: str
+    """What the type of a column of bytes is called."""
+
+    def transaction(self) -> Any:
+        """A context manager that gives a `Transaction`: all of it happens, or nothing."""
+
+    def close(self) -> None:
+        """Let go of connections."""
+
+
+def open_database(url: str) -> Database:
+    """The database of a URL; a plain path is a file of SQLite's."""
+    if url.startswith(_POSTGRES):
+        return PostgresDatabase(url)
+    if "://" in url and not url.startswith("sqlite://"):
+        raise ConfigurationError(f"registry {url!r} is not known: give a path, sqlite:///PATH or postgresql://...")
+    path = url.removeprefix("sqlite://")
+    return SqliteDatabase(Path(path))
+
+
+class _SqliteTransaction:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, statement: str, *values: Any) -> list[Row]:
+        return [dict(row) for row in self._connection.execute(statement, values)]
+
+    def run(self, statement: str, *values: Any) -> int:
+        return self._connection.execute(statement, values).rowcount
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+class SqliteDatabase:
+    """A file on this machine; the dispatchers that share it must run here too."""
+
+    bytes_type = "BLOB"
+
+    def __init__(self, path: Path) -> None:
+        make_private(str(path.absolute().parent))
+        self._lock = threading.Lock()
+        try:
+            self._connection = sqlite3.connect(
+                path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._connection.row_factory = sqlite3.Row
+            path.chmod(0o600)
+            # Readers do not wait for a writer; what is committed survives the death of the process, and of the machine.
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
+        except sqlite3.Error as error:
+            raise ConfigurationError(f"registry {path} cannot be used: {error}") from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """All that is done in it happens, or nothing."""
+        with self._lock:
+            # At once a writer: one that turns into one later may find that another was quicker.
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield _SqliteTransaction(self._connection)
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        with self._lock:
+            self._connection.close()
+
+
+class _PostgresTransaction:
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+
+    def rows(self, statement: str, *values: Any) -> list[Row]:
+        self._cursor.execute(statement.replace("?", "%s"), values)
+        return [dict(row) for row in self._cursor.fetchall()]
+
+    def run(self, statement: str, *values: Any) -> int:
+        self._cursor.execute(statement.replace("?", "%s"), values)
+        return int(self._cursor.rowcount)
+
+    def now_ms(self) -> int:
+        [row] = self.rows("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now_ms")
+        return int(row["now_ms"])
+
+
+class PostgresDatabase:
+    """A server that several machines reach."""
+
+    bytes_type = "BYTEA"
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+            from psycopg.rows import dict_row
+        except ModuleNotFoundError:
+            raise ConfigurationError("a registry in PostgreSQL needs `pip install 'penstock[postgres]'`") from None
+        self._lock = threading.Lock()
+        self._connection: Any = None
+        self._error: Any = psycopg.Error
+
+        def connect() -> Any:
+            try:
+                return psycopg.connect(url, autocommit=False, row_factory=dict_row, connect_timeout=5)
+            except psycopg.Error as error:
+                raise ConfigurationError(f"the registry in PostgreSQL cannot be reached: {error}") from None
+
+        self._connect = connect
+        self._connection = connect()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """All that is done in it happens, or nothing."""
+        with self._lock:
+            if self._connection.closed:
+                self._connection = self._connect()
+            try:
+                with self._connection.transaction(), self._connection.cursor() as cursor:
+                    yield _PostgresTransaction(cursor)
+            except self._error:
+                if self._connection.broken:
+                    self._connection.close()
+                raise
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        with self._lock:
+            self._connection.close()

@@ -1,0 +1,331 @@
+"""The registry: programs, submissions, history and who leads. All that a dispatcher must not forget."""
+
+from __future__ import annotations
+
+import json
+import uuid
+import zlib
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from penstock.errors import ConfigurationError, JobNotFoundError
+from penstock.server.dispatcher.database import Database, Row, Transaction
+
+SCHEMA = 1
+HISTORY_KEPT = 100
+
+WAITING, PREPARING, RUNNING, ENDED = "WAITING", "PREPARING", "RUNNING", "ENDED"
+"""A submission waits for its start (its first or another), is prepared, has a process, or is over."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a program is to be started: entry, arguments, settings; `entry` is a file in it or a module."""
+
+    arguments: list[str] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+    entry: str | None = None
+    savepoint: str | None = None
+    allows_loss: bool = False
+    parallelism: int | None = None
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One start of a program that is kept up until it ends.
+
+    `deaths_ms` are the times at which its driver died; `outcome` is how it ended, and `error` why.
+    """
+
+    id: str
+    program: str
+    name: str
+    launch: Launch
+    state: str = WAITING
+    created_ms: int = 0
+    due_ms: int = 0
+    host: str | None = None
+    pid: int | None = None
+    process_started: int | None = None
+    attempt: int = 0
+    deaths_ms: list[int] = field(default_factory=list)
+    deaths: list[str] = field(default_factory=list)
+    restart: dict[str, Any] | None = None
+    job_id: str | None = None
+    last_status: str | None = None
+    outcome: str | None = None
+    error: str | None = None
+
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS programs (id TEXT PRIMARY KEY, name TEXT NOT NULL, uploaded_ms BIGINT NOT NULL,"
+    " requirements TEXT NOT NULL, content {bytes} NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS submissions (id TEXT PRIMARY KEY, state TEXT NOT NULL, created_ms BIGINT NOT NULL,"
+    " content TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS history (job_id TEXT PRIMARY KEY, ended_ms BIGINT NOT NULL, document {bytes} NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS reports (job_id TEXT PRIMARY KEY, seen_ms BIGINT NOT NULL, document {bytes} NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS requests (id TEXT PRIMARY KEY, job_id TEXT NOT NULL, content TEXT NOT NULL,"
+    " outcome TEXT)",
+    "CREATE TABLE IF NOT EXISTS leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, url TEXT NOT NULL,"
+    " expires_ms BIGINT NOT NULL)",
+)
+
+
+class Registry:
+    """Reads and writes a database; every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        with database.transaction() as transaction:
+            for table in _TABLES:
+                transaction.run(table.format(bytes=database.bytes_type))
+            transaction.run("INSERT INTO facts VALUES ('schema', ?) ON CONFLICT DO NOTHING", str(SCHEMA))
+            [row] = transaction.rows("SELECT value FROM facts WHERE name = 'schema'")
+        if row["value"] != str(SCHEMA):
+            database.close()
+            raise ConfigurationError(
+                f"the registry is of version {row['value']}, and this Penstock reads version {SCHEMA}: give it another"
+            )
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    # ---- who leads ----
+
+    def take_lead(self, holder: str, url: str, lease_ms: int) -> bool:
+        """Lead, or go on leading, for so long; False if somebody else does."""
+        with self._database.transaction() as transaction:
+            now = transaction.now_ms()
+            values = ("leader", holder, url, now + lease_ms)
+            taken = transaction.run(
+                "INSERT INTO leases VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET"
+                " holder = excluded.holder, url = excluded.url, expires_ms = excluded.expires_ms"
+                " WHERE leases.holder = excluded.holder OR leases.expires_ms < ?",
+                *values,
+                now,
+            )
+        return bool(taken > 0)
+
+    def leave_lead(self, holder: str) -> None:
+        """Lead no longer, so that somebody else can at once."""
+        with self._database.transaction() as transaction:
+            transaction.run("UPDATE leases SET expires_ms = 0 WHERE name = 'leader' AND holder = ?", holder)
+
+    def leader(self) -> Row | None:
+        """Holder, URL and end of the lease of who leads now."""
+        with self._database.transaction() as transaction:
+            now = transaction.now_ms()
+            rows = transaction.rows("SELECT * FROM leases WHERE name = 'leader' AND expires_ms >= ?", now)
+        return rows[0] if rows else None
+
+    # ---- programs ----
+
+    def add_program(self, program_id: str, name: str, content: bytes, requirements: str, now_ms: int) -> None:
+        """Keep a program; the same one again changes nothing but its time."""
+        with self._database.transaction() as transaction:
+            transaction.run(
+                "INSERT INTO programs VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+                " uploaded_ms = excluded.uploaded_ms",
+                *(program_id, name, now_ms, requirements, content),
+            )
+
+    def programs(self) -> list[Row]:
+        """All programs without their content, the latest first."""
+        with self._database.transaction() as transaction:
+            return list(
+                transaction.rows("SELECT id, name, uploaded_ms, requirements FROM programs ORDER BY uploaded_ms DESC")
+            )
+
+    def program(self, program_id: str) -> Row:
+        """One program with its content; raises JobNotFoundError."""
+        with self._database.transaction() as transaction:
+            rows = transaction.rows("SELECT * FROM programs WHERE id = ?", program_id)
+        if not rows:
+            raise JobNotFoundError(f"no program has the id {program_id!r}; /jars lists them")
+        return {**rows[0], "content": bytes(rows[0]["content"])}
+
+    def remove_program(self, program_id: str) -> None:
+        """Forget a program that nothing needs."""
+        self.program(program_id)
+        with self._database.transaction() as transaction:
+            needed = {each.program for each in _submissions(transaction, RUNNING, WAITING, PREPARING)}
+            if program_id in needed:
+                raise ConfigurationError(f"program {program_id} is needed by a job: cancel the job first")
+            transaction.run("DELETE FROM programs WHERE id = ?", program_id)
+
+    # ---- submissions ----
+
+    def add_submission(self, program: str, name: str, launch: Launch) -> Submission:
+        """Have a program started by who leads."""
+        with self._database.transaction() as transaction:
+            now = transaction.now_ms()
+            made = Submission(uuid.uuid4().hex, program, name, launch, created_ms=now, due_ms=now)
+            _write(transaction, made)
+        return made
+
+    def submissions(self, *states: str) -> list[Submission]:
+        """Those in given states, or all; the latest first."""
+        with self._database.transaction() as transaction:
+            return _submissions(transaction, *states)
+
+    def submission(self, submission_id: str) -> Submission | None:
+        """One of them."""
+        with self._database.transaction() as transaction:
+            rows = transaction.rows("SELECT content FROM submissions WHERE id = ?", submission_id)
+        return _read(rows[0]) if rows else None
+
+    def change(self, seen: Submission, holder: str | None = None, **changes: Any) -> Submission | None:
+        """Change fields of a submission; None if somebody else was quicker, or the holder does not lead any more.
+
+        A dispatcher that was paused finds out here that another one has taken over.
+        """
+        with self._database.transaction() as transaction:
+            if holder is not None and not _leads(transaction, holder):
+                return None
+            rows = transaction.rows("SELECT content FROM submissions WHERE id = ?", seen.id)
+            if not rows:
+                return None
+            current = _read(rows[0])
+            if (current.state, current.attempt) != (seen.state, seen.attempt):
+                return None
+            changed = replace(current, **changes)
+            # Another transaction may have read the same: it is whoever writes first.
+            written = transaction.run(
+                "UPDATE submissions SET state = ?, content = ? WHERE id = ? AND content = ?",
+                *(changed.state, json.dumps(asdict(changed)), seen.id, rows[0]["content"]),
+            )
+        return changed if written else None
+
+    def forget_submissions(self, most: int) -> list[Submission]:
+        """Forget the oldest of those that are over; returns them."""
+        with self._database.transaction() as transaction:
+            old = _submissions(transaction, ENDED)[most:]
+            for each in old:
+                transaction.run("DELETE FROM submissions WHERE id = ?", each.id)
+        return old
+
+    # ---- history ----
+
+    def add_history(self, document: dict[str, Any], most: int = HISTORY_KEPT) -> None:
+        """Keep the document of a job that has ended, and forget the oldest."""
+        content = zlib.compress(json.dumps(document).encode())
+        with self._database.transaction() as transaction:
+            transaction.run(
+                "INSERT INTO history VALUES (?, ?, ?) ON CONFLICT (job_id) DO UPDATE SET"
+                " ended_ms = excluded.ended_ms, document = excluded.document",
+                *(document["id"], document["ended_ms"] or document["now_ms"], content),
+            )
+            old = transaction.rows("SELECT job_id FROM history ORDER BY ended_ms DESC")[most:]
+            for row in old:
+                transaction.run("DELETE FROM history WHERE job_id = ?", row["job_id"])
+
+    def history(self) -> list[tuple[str, int]]:
+        """Ids of ended jobs and when they ended, the latest first."""
+        with self._database.transaction() as transaction:
+            rows = transaction.rows("SELECT job_id, ended_ms FROM history ORDER BY ended_ms DESC")
+        return [(row["job_id"], row["ended_ms"]) for row in rows]
+
+    def ended_job(self, job_id: str) -> dict[str, Any] | None:
+        """The document of a job that has ended."""
+        with self._database.transaction() as transaction:
+            rows = transaction.rows("SELECT document FROM history WHERE job_id = ?", job_id)
+        return json.loads(zlib.decompress(bytes(rows[0]["document"]))) if rows else None
+
+    # ---- drivers on other machines ----
+
+    def set_report(self, job_id: str, document: bytes) -> None:
+        """Keep what a driver said last."""
+        with self._database.transaction() as transaction:
+            transaction.run(
+                "INSERT INTO reports VALUES (?, ?, ?) ON CONFLICT (job_id) DO UPDATE SET"
+                " seen_ms = excluded.seen_ms, document = excluded.document",
+                *(job_id, transaction.now_ms(), document),
+            )
+
+    def forget_report(self, job_id: str) -> None:
+        """A driver has ended."""
+        with self._database.transaction() as transaction:
+            transaction.run("DELETE FROM reports WHERE job_id = ?", job_id)
+            transaction.run("DELETE FROM requests WHERE job_id = ? AND outcome IS NULL", job_id)
+
+    def report(self, job_id: str, within_ms: int) -> bytes | None:
+        """What a driver said within the last milliseconds."""
+        with self._database.transaction() as transaction:
+            since = transaction.now_ms() - within_ms
+            rows = transaction.rows("SELECT document FROM reports WHERE job_id = ? AND seen_ms >= ?", job_id, since)
+        return bytes(rows[0]["document"]) if rows else None
+
+    def reporting_jobs(self, within_ms: int) -> list[str]:
+        """The jobs whose drivers were heard of within the last milliseconds."""
+        with self._database.transaction() as transaction:
+            since = transaction.now_ms() - within_ms
+            rows = transaction.rows("SELECT job_id FROM reports WHERE seen_ms >= ? ORDER BY job_id", since)
+        return [row["job_id"] for row in rows]
+
+    def add_request(self, request_id: str, job_id: str, content: str) -> None:
+        """Ask something of a driver."""
+        with self._database.transaction() as transaction:
+            transaction.run("INSERT INTO requests VALUES (?, ?, ?, NULL)", request_id, job_id, content)
+
+    def requests(self, job_id: str) -> list[tuple[str, str]]:
+        """What is asked of a driver and not answered yet."""
+        with self._database.transaction() as transaction:
+            rows = transaction.rows("SELECT id, content FROM requests WHERE job_id = ? AND outcome IS NULL", job_id)
+        return [(row["id"], row["content"]) for row in rows]
+
+    def set_outcome(self, request_id: str, outcome: str) -> None:
+        """What a driver answered."""
+        with self._database.transaction() as transaction:
+            transaction.run("UPDATE requests SET outcome = ? WHERE id = ?", outcome, request_id)
+
+    def take_outcome(self, request_id: str) -> str | None:
+        """What a driver answered, if it has; it is told once."""
+        with self._database.transaction() as transaction:
+            rows = transaction.rows("SELECT outcome FROM requests WHERE id = ? AND outcome IS NOT NULL", request_id)
+            if rows:
+                transaction.run("DELETE FROM requests WHERE id = ?", request_id)
+        return rows[0]["outcome"] if rows else None
+
+    # ---- small facts ----
+
+    def fact(self, name: str) -> str:
+        """A remembered text; empty if there is none."""
+        with self._database.transaction() as transaction:
+            rows = transaction.rows("SELECT value FROM facts WHERE name = ?", name)
+        return str(rows[0]["value"]) if rows else ""
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Remember a text."""
+        with self._database.transaction() as transaction:
+            transaction.run(
+                "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value
+            )
+
+
+def _leads(transaction: Transaction, holder: str) -> bool:
+    now = transaction.now_ms()
+    return bool(
+        transaction.rows(
+            "SELECT holder FROM leases WHERE name = 'leader' AND holder = ? AND expires_ms >= ?", holder, now
+        )
+    )
+
+
+def _submissions(transaction: Transaction, *states: str) -> list[Submission]:
+    rows = transaction.rows("SELECT state, content FROM submissions ORDER BY created_ms DESC, id")
+    return [_read(row) for row in rows if not states or row["state"] in states]
+
+
+def _read(row: Row) -> Submission:
+    content = json.loads(row["content"])
+    return Submission(**{**content, "launch": Launch(**content["launch"])})
+
+
+def _write(transaction: Transaction, submission: Submission) -> None:
+    transaction.run(
+        "INSERT INTO submissions VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+        " state = excluded.state, content = excluded.content",
+        *(submission.id, submission.state, submission.created_ms, json.dumps(asdict(submission))),
+    )

@@ -1,0 +1,233 @@
+"""Looks after drivers: starts what is due, notices what has ended or died, and starts it again.
+
+Every dispatcher looks after the drivers on its own machine; only the one that leads starts any. What is found out is
+written with the state that was seen, so of two who find out the same only one writes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import PenstockError
+from penstock.graph import declared_settings as keys
+from penstock.job.document import LOG_FILE, SUBMISSION
+from penstock.job.ended_jobs import EndedJobs
+from penstock.job.journal import now_ms
+from penstock.job.program import CHECKPOINTS
+from penstock.job.running_jobs import running_jobs
+from penstock.scratch import make_private
+from penstock.server.dispatcher.environments import python_for
+from penstock.server.dispatcher.processes import HOST, DriverProcess, find_driver, start_driver
+from penstock.server.dispatcher.programs import Program, entry_of, requirements_of, unpacked
+from penstock.server.dispatcher.registry import ENDED, PREPARING, RUNNING, WAITING, Registry, Submission
+from penstock.server.dispatcher.restarts import next_delay_ms
+from penstock.server.local_jobs import is_document
+
+LOST_MS = 15_000
+"""A machine whose dispatcher has not been heard of for so long is taken for lost, with the drivers on it."""
+
+_SUBMISSIONS_KEPT = 200
+_TAIL_BYTES = 4000
+
+_log = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """One pass after the other, in one thread; environments are made in threads of their own."""
+
+    def __init__(self, registry: Registry, folder: Path, holder: str, history: int) -> None:
+        """Keep programs, environments, logs and checkpoints below a folder."""
+        self._registry = registry
+        self._folder = folder
+        self._holder = holder
+        self._history = history
+        self._ended = EndedJobs.of_this_user()
+        self._preparing: set[str] = set()
+        for name in ("programs", "environments", "drivers"):
+            make_private(str(folder / name))
+
+    def look(self, *, leads: bool) -> None:
+        """One pass."""
+        self._registry.set_fact(f"seen:{HOST}", str(now_ms()))
+        gone = [each for each in self._here(RUNNING) if not _process(each).is_alive()]
+        self._take_in_ended()
+        for each in gone:
+            self._on_gone(each)
+        self._note_jobs()
+        if leads:
+            self._recover()
+            self._start_due()
+            for old in self._registry.forget_submissions(_SUBMISSIONS_KEPT):
+                shutil.rmtree(self.driver_folder(old.id), ignore_errors=True)
+
+    def driver_folder(self, submission_id: str) -> Path:
+        """Where the logs, the exit codes and the checkpoints of a driver are."""
+        return self._folder / "drivers" / submission_id
+
+    def _here(self, *states: str) -> list[Submission]:
+        return [each for each in self._registry.submissions(*states) if each.host == HOST]
+
+    # ---- what has happened ----
+
+    def _take_in_ended(self) -> None:
+        """Take what ended jobs have left into the history."""
+        fact = f"ended:{HOST}:{self._ended.path}"
+        last = self._registry.fact(fact)
+        for name in self._ended.names():
+            if name <= last:
+                continue
+            document = self._ended.read(name)
+            if is_document(document):
+                self._registry.add_history(document, self._history)
+                self._note_end(document)
+            self._registry.set_fact(fact, name)
+
+    def _note_end(self, document: dict[str, Any]) -> None:
+        submission = self._registry.submission(str(document["process"].get("submission")))
+        if submission is not None:
+            self._registry.change(submission, job_id=document["id"], last_status=document["status"])
+
+    def _note_jobs(self) -> None:
+        """Remember which job a driver runs, and its restart strategy: a driver that has died tells nothing."""
+        unknown = {each.id: each for each in self._here(RUNNING) if each.restart is None}
+        if not unknown:
+            return
+        for job, status in running_jobs():
+            submission = unknown.get(str(status.get("submission")))
+            if submission is not None:
+                with suppress(PenstockError, TimeoutError):
+                    document = job.document()
+                    changes = {"job_id": document["id"], "restart": document["restart"], "name": document["name"]}
+                    self._registry.change(submission, **changes)
+
+    def _on_gone(self, seen: Submission) -> None:
+        submission = self._registry.submission(seen.id)
+        if submission is None or submission.state != RUNNING or submission.attempt != seen.attempt:
+            return
+        code = self._exit_code(submission)
+        if code is None:
+            self._on_death(submission, f"the driver process {submission.pid} on {submission.host} died")
+        elif code == 0:
+            self._end(submission, "FINISHED")
+        elif submission.last_status in ("CANCELED", "FAILED"):
+            self._end(submission, submission.last_status)
+        else:
+            self._end(submission, "FAILED", f"the program ended with code {code}:\n{self._tail(submission)}")
+
+    def _on_death(self, submission: Submission, text: str) -> None:
+        """A driver that died is started again as often, and after as long, as its job wants to be."""
+        moment = now_ms()
+        delay = next_delay_ms(submission, moment)
+        deaths: dict[str, Any] = {"deaths_ms": [*submission.deaths_ms, moment], "deaths": [*submission.deaths, text]}
+        if delay is None:
+            _log.warning("%s; its restart strategy starts it no more", text)
+            self._end(submission, "FAILED", text, **deaths)
+        elif self._registry.change(submission, state=WAITING, due_ms=moment + delay, pid=None, **deaths) is not None:
+            _log.warning("%s; it is started again in %.1f s", text, delay / 1000)
+
+    def _end(self, submission: Submission, outcome: str, error: str | None = None, **changes: Any) -> None:
+        ended = self._registry.change(submission, state=ENDED, outcome=outcome, error=error, pid=None, **changes)
+        if ended is not None and outcome != "FAILED":
+            shutil.rmtree(self.driver_folder(submission.id) / "checkpoints", ignore_errors=True)
+
+    def _exit_code(self, submission: Submission) -> int | None:
+        try:
+            return int(self._exit_file(submission).read_text())
+        except (OSError, ValueError):
+            return None
+
+    def _exit_file(self, submission: Submission) -> Path:
+        return self.driver_folder(submission.id) / f"exit-{submission.attempt}"
+
+    def _tail(self, submission: Submission) -> str:
+        try:
+            return self.log_of(submission.id).read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
+        except OSError:
+            return ""
+
+    def log_of(self, submission_id: str) -> Path:
+        """The log of a driver; one file for all of its starts."""
+        return self.driver_folder(submission_id) / "driver.log"
+
+    # ---- what is to be done ----
+
+    def _recover(self) -> None:
+        """Go on with what a leader before left half done, and with what ran on a machine that is lost."""
+        for each in self._registry.submissions(PREPARING):
+            if each.host == HOST and each.id not in self._preparing:
+                process = find_driver(str(self._exit_file(each)))
+                if process is not None:  # it died between the start and the note of it
+                    started: dict[str, Any] = {"pid": process.pid, "process_started": process.started}
+                    self._registry.change(each, self._holder, state=RUNNING, **started)
+                else:
+                    self._registry.change(each, self._holder, state=WAITING)
+            elif self._is_lost(each.host):
+                self._registry.change(each, self._holder, state=WAITING)
+        for each in self._registry.submissions(RUNNING):
+            if self._is_lost(each.host):
+                self._on_death(each, f"machine {each.host} with the driver process {each.pid} was lost")
+
+    def _is_lost(self, host: str | None) -> bool:
+        if host == HOST:
+            return False
+        return now_ms() - int(self._registry.fact(f"seen:{host}") or 0) > LOST_MS
+
+    def _start_due(self) -> None:
+        for each in self._registry.submissions(WAITING):
+            if each.due_ms > now_ms():
+                continue
+            changes = {"state": PREPARING, "host": HOST, "attempt": each.attempt + 1, "last_status": None, "pid": None}
+            claimed = self._registry.change(each, self._holder, **changes)
+            if claimed is not None:
+                self._preparing.add(claimed.id)
+                threading.Thread(target=self._start, args=(claimed,), name="penstock-start", daemon=True).start()
+
+    def _start(self, submission: Submission) -> None:
+        try:
+            process = self._started(submission)
+            changes: dict[str, Any] = {"pid": process.pid, "process_started": process.started}
+            self._registry.change(submission, state=RUNNING, **changes)
+        except Exception as error:
+            _log.warning("submission %s could not be started: %s", submission.id, error)
+            self._registry.change(submission, state=ENDED, outcome="FAILED", error=str(error))
+        finally:
+            self._preparing.discard(submission.id)
+
+    def _started(self, submission: Submission) -> DriverProcess:
+        row = self._registry.program(submission.program)
+        program = Program(row["name"], row["content"], row["requirements"])
+        place = unpacked(program, self._folder / "programs" / program.id)
+        python = python_for(requirements_of(program, place), self._folder / "environments")
+        folder = Path(make_private(str(self.driver_folder(submission.id))))
+        log = self.log_of(submission.id)
+        command = [python, "-u", "-m", "penstock.cli.driver_main", str(self._exit_file(submission))]
+        command += ["run", *_options(submission), *entry_of(program, place, submission.launch.entry)]
+        environment = {
+            **os.environ,
+            LOG_FILE: str(log),
+            SUBMISSION: submission.id,
+            CHECKPOINTS: str(folder / "checkpoints"),
+        }
+        return start_driver([*command, *submission.launch.arguments], environment, place, log)
+
+
+def _options(submission: Submission) -> list[str]:
+    """What `penstock run` is told of a launch. A savepoint is of use to the first start only, but harmless later."""
+    launch = submission.launch
+    settings = dict(launch.settings)
+    if launch.parallelism is not None:
+        settings[keys.PARALLELISM] = str(launch.parallelism)
+    options = [f"-D{key}={value}" for key, value in settings.items()]
+    if launch.savepoint is not None:
+        options += ["-s", launch.savepoint]
+    return [*options, "-n"] if launch.allows_loss else options
+
+
+def _process(submission: Submission) -> DriverProcess:
+    return DriverProcess(submission.pid or 0, submission.process_started or 0)

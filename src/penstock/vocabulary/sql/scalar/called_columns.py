@@ -1,0 +1,121 @@
+"""Functions that have no kernel, on Arrow columns: their generated Python is called with values of their arguments.
+
+A call may fail for a row that no branch of CASE would have asked for; whoever uses it then works on rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.vocabulary.sql.logical_types import Kind
+from penstock.vocabulary.sql.scalar.calendar_values import zone_named
+from penstock.vocabulary.sql.scalar.column_kernels import Column, Compile, NoKernelError, folded
+from penstock.vocabulary.sql.scalar.compilation import compiled_value
+from penstock.vocabulary.sql.scalar.context import EvaluationContext
+from penstock.vocabulary.sql.scalar.kinds import units_per_milli
+from penstock.vocabulary.sql.scalar.registry import FUNCTIONS
+from penstock.vocabulary.sql.scalar.user_calls import VARYING
+from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, Literal, TypedExpression
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION
+
+__all__ = ["called_column"]
+
+_TRIED_ROWS = 1_000
+"""How many rows show whether values repeat."""
+_MINUTE_MS = 60_000
+_COARSE_UNITS = frozenset(
+    ["YEAR", "QUARTER", "MONTH", "WEEK", "DAYOFYEAR", "DAYOFMONTH", "DAYOFWEEK", "HOUR", "MINUTE"]
+)
+_FINE_LETTERS = frozenset("sSAnNV'[")
+"""Letters of patterns of times that tell seconds or less, or are not letters only."""
+
+
+def called_column(call: Call, type_: pa.DataType, column: Compile, context: EvaluationContext) -> Column:
+    """The column of a call by its generated Python; NoKernelError where that has to see whole rows."""
+    function = FUNCTIONS[call.function]
+    # A user's function is not called for rows that a branch leaves out, and not once for several of them.
+    if not function.is_deterministic or call.function in (USER_FUNCTION, VARYING):
+        raise NoKernelError
+    places = [at for at, each in enumerate(call.arguments) if not isinstance(folded(each), Literal)]
+    arguments = [column(call.arguments[at]) for at in places]
+    value = compiled_value(replace(call, arguments=_numbered(call, places)), context, offset=0)
+    if len(places) == 1:
+        inner = arguments[0]
+        if _depends_on_minute(call, places[0], context):
+            inner = _floored(inner, _MINUTE_MS * units_per_milli(call.arguments[places[0]].type))
+        return _Repeating(value, inner, type_)
+
+    def each_row(batch: pa.RecordBatch) -> Any:
+        rows = zip(*[_values(each(batch), batch) for each in arguments], strict=True)
+        return pa.array([value(row) for row in rows], type_)
+
+    return each_row
+
+
+def _numbered(call: Call, places: list[int]) -> tuple[TypedExpression, ...]:
+    """The arguments as a row has them that has the values of those that are no constants."""
+    return tuple(
+        [
+            FieldRef(places.index(at), each.type) if at in places else folded(each)
+            for at, each in enumerate(call.arguments)
+        ]
+    )
+
+
+def _values(value: Any, batch: pa.RecordBatch) -> list[Any]:
+    values: list[Any] = [value.as_py()] * batch.num_rows if isinstance(value, pa.Scalar) else value.to_pylist()
+    return values
+
+
+class _Repeating:
+    """A function of one argument: called once for each of its values, as long as they repeat."""
+
+    def __init__(self, function: Callable[[tuple[Any, ...]], Any], argument: Column, type_: pa.DataType) -> None:
+        self._function = function
+        self._argument = argument
+        self._type = type_
+        self._repeats = True
+
+    def __call__(self, batch: pa.RecordBatch) -> Any:
+        values = self._argument(batch)
+        if isinstance(values, pa.Scalar):
+            return pa.scalar(self._function((values.as_py(),)), self._type)
+        if not self._repeats:
+            return self._each(values)
+        encoded = pc.dictionary_encode(values, null_encoding="encode")
+        if len(values) >= _TRIED_ROWS and len(encoded.dictionary) > len(values) // 2:
+            self._repeats = False
+        return self._each(encoded.dictionary).take(encoded.indices)
+
+    def _each(self, values: pa.Array) -> pa.Array:
+        function = self._function
+        return pa.array([function((value,)) for value in values.to_pylist()], self._type)
+
+
+def _depends_on_minute(call: Call, place: int, context: EvaluationContext) -> bool:
+    """Whether seconds of a time make no difference; clocks elsewhere than UTC have been ahead by odd seconds."""
+    if call.arguments[place].type.kind not in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ) or place:
+        return False
+    if not zone_named(context.time_zone).is_utc:
+        return False
+    if call.function == "DATE_FORMAT":
+        pattern = folded(call.arguments[1])
+        return isinstance(pattern, Literal) and not _FINE_LETTERS & set(pattern.value or "'")
+    return (call.options[0] if call.function == "EXTRACT" else call.function) in _COARSE_UNITS
+
+
+def _floored(column: Column, step: int) -> Column:
+    def floored(batch: pa.RecordBatch) -> Any:
+        values = column(batch)
+        if isinstance(values, pa.Scalar) or values.null_count:
+            return values
+        plain = values.to_numpy()
+        return pa.array(plain - np.mod(plain, step))
+
+    return floored

@@ -1,0 +1,119 @@
+"""The dispatcher as a process: programs become drivers, and whoever is killed, nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+from pathlib import Path
+
+import pytest
+
+from tests.server.servers import COUNTING, ENDLESS, SETTINGS, counted, exactly, is_exactly_once, server
+from tests.spark.waiting import wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+def test_a_program_runs_to_its_end_and_is_remembered(tmp_path: Path) -> None:
+    with server(tmp_path) as one:
+        program = one.upload("counting.py", COUNTING.encode())
+        assert [each["id"] for each in one.get("/jars")["files"]] == [program]
+        job = one.run(program, [str(tmp_path / "out"), "300"])
+        one.await_state(job, "FINISHED")
+        assert counted(tmp_path / "out") == exactly(300)
+        [submission] = one.get("/penstock/submissions")["submissions"]
+        wait_until(lambda: one.get(f"/penstock/submissions/{submission['id']}")["state"] == "ENDED", "it has ended")
+        log = one.get(f"/penstock/submissions/{submission['id']}/log")["text"]
+        assert log.startswith("driver ")
+        # Its checkpoints were the dispatcher's, and are of no use to anybody now.
+        assert not (tmp_path / "data" / "drivers" / submission["id"] / "checkpoints").exists()
+    with server(tmp_path) as other:  # the next one has it from the registry
+        assert other.state(job) == "FINISHED"
+        assert other.get(f"/jobs/{job}/checkpoints")["counts"]["completed"] > 0
+
+
+def test_a_driver_that_is_killed_comes_back_and_counts_everything_once(tmp_path: Path) -> None:
+    with server(tmp_path) as one:
+        job = one.run(one.upload("counting.py", COUNTING.encode()), [str(tmp_path / "out"), ENDLESS])
+        for kills in range(1, 3):
+            wait_until(lambda: counted(tmp_path / "out"), "something is published")
+            first = one.pid_of(job)
+            os.kill(first, signal.SIGKILL)
+            wait_until(
+                lambda: one.state(job) == "RUNNING" and one.pid_of(job) not in (None, first),  # noqa: B023
+                "another driver runs the job",
+            )
+            assert one.document(job)["progress"]["restarts"] == kills
+        one.drain(job, tmp_path / "savepoints")
+        assert is_exactly_once(counted(tmp_path / "out"))
+        deaths = one.get(f"/jobs/{job}/exceptions")["exceptionHistory"]["entries"]
+        assert len(deaths) == 2 and f"the driver process {first} on" in deaths[0]["stacktrace"]
+
+
+def test_killing_the_dispatcher_disturbs_no_job_and_the_next_one_finds_it(tmp_path: Path) -> None:
+    with server(tmp_path, is_last=False) as one:
+        job = one.run(one.upload("counting.py", COUNTING.encode()), [str(tmp_path / "out"), ENDLESS])
+        pid = one.pid_of(job)
+        one.kill()
+        before = counted(tmp_path / "out")
+        wait_until(lambda: counted(tmp_path / "out") != before, "the job goes on without a dispatcher")
+    with server(tmp_path) as other:
+        assert other.pid_of(job) == pid
+        # It looks after what it did not start: a driver that dies now comes back too.
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: other.state(job) == "RUNNING" and other.pid_of(job) != pid, "another driver runs the job")
+        other.drain(job, tmp_path / "savepoints")
+    assert is_exactly_once(counted(tmp_path / "out"))
+
+
+def test_of_two_dispatchers_one_leads_and_the_other_takes_over(tmp_path: Path) -> None:
+    with server(tmp_path, name="first") as first:
+        wait_until(lambda: first.get("/penstock/leader")["is-this-one"], "the first leads")
+        with server(tmp_path, name="second") as second:
+            job = second.run(second.upload("counting.py", COUNTING.encode()), [str(tmp_path / "out"), ENDLESS])
+            assert not second.get("/penstock/leader")["is-this-one"]
+            pid = second.pid_of(job)
+            first.kill()
+            os.kill(pid, signal.SIGKILL)  # who supervised the driver is gone, and so is the driver
+            wait_until(lambda: second.get("/penstock/leader")["is-this-one"], "the second leads", seconds=10)
+            wait_until(lambda: second.state(job) == "RUNNING" and second.pid_of(job) != pid, "the job goes on")
+            second.drain(job, tmp_path / "savepoints")
+    assert is_exactly_once(counted(tmp_path / "out"))
+
+
+def test_a_program_that_starts_no_job_says_why(tmp_path: Path) -> None:
+    with server(tmp_path) as one:
+        program = one.upload("broken.py", b"raise RuntimeError('no such luck')")
+        with pytest.raises(urllib.error.HTTPError) as told:
+            one.run(program, [])
+        text = told.value.read().decode()
+        assert told.value.code == 400 and "RuntimeError: no such luck" in text
+        [job] = one.get("/jobs/overview")["jobs"]
+        assert (job["state"], job["name"]) == ("FAILED", "broken.py")
+
+
+def test_a_driver_on_another_machine_reports_and_takes_requests(tmp_path: Path) -> None:
+    (tmp_path / "counting.py").write_text(COUNTING)
+    options = [f"-D{key}={value}" for key, value in SETTINGS.items()]
+    with server(tmp_path) as one:
+        environment = {
+            **os.environ,
+            "PENSTOCK_HOME": str(tmp_path / "elsewhere"),  # another machine has cards of its own
+            "PENSTOCK_REPORT_TO": one.url,
+            "PENSTOCK_TOKEN": str(one.token),
+        }
+        command = [sys.executable, "-m", "penstock", "run", *options, str(tmp_path / "counting.py")]
+        with subprocess.Popen([*command, str(tmp_path / "out"), ENDLESS], env=environment) as driver:
+            try:
+                wait_until(lambda: one.get("/jobs")["jobs"], "the driver has reported")
+                [listed] = one.get("/jobs")["jobs"]
+                job = str(listed["id"])
+                assert one.pid_of(job) == driver.pid and one.document(job)["process"]["log"] is None
+                one.drain(job, tmp_path / "savepoints")
+                assert driver.wait(60) == 0
+            finally:
+                driver.kill()
+        assert is_exactly_once(counted(tmp_path / "out"))

@@ -1,0 +1,116 @@
+"""Programs that are uploaded: what is taken, what is refused, and that nothing gets out of its folder."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from penstock.server.answers import Refusal
+from penstock.server.dispatcher import programs
+from penstock.server.dispatcher.programs import checked_program, entry_of, requirements_of, unpacked
+
+
+def archive(*members: tuple[str, bytes], link: str | None = None) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in members:
+            made.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+        if link is not None:
+            entry = zipfile.ZipInfo("link")
+            entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+            made.writestr(entry, link)
+    return stream.getvalue()
+
+
+def test_a_folder_is_unpacked_once_and_its_entry_found(tmp_path: Path) -> None:
+    program = checked_program("etl.zip", archive(("main.py", b"import helper"), ("pkg/helper.py", b"")))
+    folder = unpacked(program, tmp_path / "p")
+    assert sorted(each.relative_to(folder).as_posix() for each in folder.rglob("*.py")) == ["main.py", "pkg/helper.py"]
+    assert entry_of(program, folder, None) == ["--", str(folder / "main.py")]
+    assert entry_of(program, folder, "pkg/helper.py") == ["--", str(folder / "pkg" / "helper.py")]
+    assert entry_of(program, folder, "pkg.helper") == ["-m", "pkg.helper", "--"]
+    (folder / "main.py").write_text("changed")
+    assert (unpacked(program, tmp_path / "p") / "main.py").read_text() == "changed"
+
+
+@pytest.mark.parametrize("entry", ["../../etc/passwd.py", "/etc/passwd", "no/such.py", "a b", "os; import x"])
+def test_an_entry_outside_of_the_program_is_refused(tmp_path: Path, entry: str) -> None:
+    program = checked_program("etl.zip", archive(("main.py", b"")))
+    with pytest.raises(Refusal):
+        entry_of(program, unpacked(program, tmp_path / "p"), entry)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (archive(("/etc/cron.d/x", b"")), "only files and folders"),
+        (archive(("../outside.py", b"")), "only files and folders"),
+        (archive(("a/../../outside.py", b"")), "only files and folders"),
+        (archive(("..\\outside.py", b"")), "only files and folders"),
+        (archive(("C:\\x.py", b"")), "only files and folders"),
+        (archive(link="/etc/passwd"), "only files and folders"),
+        (archive(("zeros", bytes(50_000_000))), "too much for its size"),
+        (archive(*((f"f{number}", b"") for number in range(10_001))), "10000 are allowed"),
+        (b"no archive at all", "is no zip archive"),
+    ],
+)
+def test_hostile_archives_are_refused(content: bytes, message: str) -> None:
+    with pytest.raises(Refusal, match=message):
+        checked_program("etl.zip", content)
+
+
+def test_an_archive_that_lies_about_its_size_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = checked_program("etl.zip", archive(("main.py", b"x" * 10_000)))
+    monkeypatch.setattr(programs, "MOST_UNPACKED_BYTES", 5_000)
+    with pytest.raises(Refusal, match="larger unpacked than it says"):
+        unpacked(program, tmp_path / "p")
+
+
+@pytest.mark.parametrize(
+    "name", ["program.sh", "", "..", "a b.py", "x" * 200 + ".py", "-rf.py", "<script>.py", ".hidden.py"]
+)
+def test_names_that_are_none(name: str) -> None:
+    with pytest.raises(Refusal, match="is no name for a program"):
+        checked_program(name, b"")
+
+
+def test_a_path_in_front_of_the_name_is_dropped() -> None:
+    assert checked_program("C:\\Users\\ada\\job.py", b"").name == "job.py"
+    assert checked_program("../../job.py", b"").name == "job.py"
+
+
+def test_what_is_no_python_is_told_at_once() -> None:
+    with pytest.raises(Refusal, match="is no Python program"):
+        checked_program("job.py", b"def broken(")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["-e .", "--pre", "https://evil.example/x.whl", "./x", "/x", "x @ file:///etc"],
+)
+def test_requirements_are_packages_and_nothing_else(tmp_path: Path, line: str) -> None:
+    with pytest.raises(Refusal, match="only names and versions"):
+        checked_program("job.py", b"", line)
+    sneaky = checked_program("etl.zip", archive(("main.py", b""), ("requirements.txt", line.encode())))
+    with pytest.raises(Refusal, match="only names and versions"):
+        requirements_of(sneaky, unpacked(sneaky, tmp_path / "p"))
+
+
+def test_requirements_of_a_folder_and_a_wheel(tmp_path: Path) -> None:
+    folder = checked_program("etl.zip", archive(("main.py", b""), ("requirements.txt", b"# c\nb==2\n")), "a>=1\n")
+    assert requirements_of(folder, unpacked(folder, tmp_path / "f")) == ["a>=1", "b==2"]
+    wheel = checked_program("etl-1.0-py3-none-any.whl", archive(("etl/__init__.py", b"")))
+    place = unpacked(wheel, tmp_path / "w")
+    assert requirements_of(wheel, place) == [str(place / wheel.name)]
+    assert entry_of(wheel, place, "etl") == ["-m", "etl", "--"]
+    with pytest.raises(Refusal, match="give the module to run"):
+        entry_of(wheel, place, None)
+
+
+def test_the_same_program_is_kept_once() -> None:
+    one, other = checked_program("a.py", b"x = 1"), checked_program("a.py", b"x = 1")
+    assert one.id == other.id != checked_program("a.py", b"x = 1", "numpy").id

@@ -1,0 +1,150 @@
+"""The registry, on SQLite and on a PostgreSQL that the tests start: what is remembered, and who leads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.errors import ConfigurationError, JobNotFoundError
+from penstock.server.dispatcher.database import open_database
+from penstock.server.dispatcher.registry import ENDED, PREPARING, RUNNING, WAITING, Launch, Registry
+from tests.jdbc.conftest import postgres
+from tests.spark.waiting import wait_until
+
+__all__ = ["postgres"]
+
+Open = Callable[[], Registry]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    """A function that opens the same registry again and again."""
+    if request.param == "sqlite":
+        url = str(tmp_path / "registry" / "r.sqlite")
+    else:
+        server = request.getfixturevalue("postgres")
+        url = server.url.removeprefix("jdbc:")
+    made: list[Registry] = []
+
+    def open_registry() -> Registry:
+        made.append(Registry(open_database(url)))
+        return made[-1]
+
+    yield open_registry
+    if request.param == "postgres":
+        database = open_database(url)
+        with database.transaction() as transaction:
+            for table in ("facts", "programs", "submissions", "history", "reports", "requests", "leases"):
+                transaction.run(f"DROP TABLE {table}")
+        database.close()
+    for registry in made:
+        registry.close()
+
+
+def document(job_id: str, ended_ms: int) -> dict[str, Any]:
+    return {"id": job_id, "ended_ms": ended_ms, "now_ms": ended_ms, "text": "ä" * 100}
+
+
+def test_programs_and_submissions_are_remembered(opened: Open) -> None:
+    first = opened()
+    first.add_program("p1", "a.py", b"\x00\xff content", "numpy", 5)
+    launch = Launch(["--x", "ü"], {"k": "v"}, savepoint="/s", parallelism=3)
+    made = first.add_submission("p1", "a.py", launch)
+    second = opened()
+    assert second.program("p1")["content"] == b"\x00\xff content"
+    assert [row["id"] for row in second.programs()] == ["p1"]
+    found = second.submission(made.id)
+    assert found == made and found is not None and found.launch == launch
+    assert second.submissions(RUNNING) == [] and second.submissions(WAITING, RUNNING) == [made]
+    with pytest.raises(ConfigurationError, match="is needed by a job"):
+        second.remove_program("p1")
+    assert second.change(made, state=ENDED, outcome="CANCELED") is not None
+    second.remove_program("p1")
+    with pytest.raises(JobNotFoundError, match="no program has the id 'p1'"):
+        first.program("p1")
+
+
+def test_of_two_who_see_the_same_only_one_changes_it(opened: Open) -> None:
+    one, other = opened(), opened()
+    made = one.add_submission("p", "a.py", Launch())
+    wins = []
+    start = threading.Barrier(2)
+
+    def claim(registry: Registry) -> None:
+        start.wait()
+        wins.append(registry.change(made, state=PREPARING, attempt=1))
+
+    threads = [threading.Thread(target=claim, args=(each,)) for each in (one, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(each is not None for each in wins) == 1
+
+
+def test_one_leads_until_it_leaves_or_its_lease_is_over(opened: Open) -> None:
+    one, other = opened(), opened()
+    assert one.take_lead("one", "http://one", 60_000)
+    assert not other.take_lead("other", "http://other", 60_000)
+    assert one.take_lead("one", "http://one", 60_000)
+    leader = other.leader()
+    assert leader is not None and (leader["holder"], leader["url"]) == ("one", "http://one")
+    other.leave_lead("other")  # not its to leave
+    assert not other.take_lead("other", "http://other", 60_000)
+    one.leave_lead("one")
+    assert other.take_lead("other", "http://other", 1)
+    wait_until(lambda: one.take_lead("one", "http://one", 60_000), "the lease of the other is over")
+
+
+def test_who_does_not_lead_any_more_cannot_start_anything(opened: Open) -> None:
+    one, other = opened(), opened()
+    made = one.add_submission("p", "a.py", Launch())
+    assert one.take_lead("one", "", 1)
+    wait_until(lambda: other.take_lead("other", "", 60_000), "the lease is over")
+    # It was paused and believes that it leads.
+    assert one.change(made, "one", state=PREPARING) is None
+    assert other.change(made, "other", state=PREPARING) is not None
+
+
+def test_history_is_limited_and_the_latest_stays(opened: Open) -> None:
+    registry = opened()
+    for number in range(5):
+        registry.add_history(document(f"job{number}", number), most=3)
+    registry.add_history({**document("job3", 9), "text": "again"}, most=3)
+    assert registry.history() == [("job3", 9), ("job4", 4), ("job2", 2)]
+    found = registry.ended_job("job3")
+    assert found is not None and found["text"] == "again"
+    assert registry.ended_job("job0") is None
+
+
+def test_what_fails_within_a_transaction_changes_nothing(opened: Open) -> None:
+    registry = opened()
+    database = registry._database
+    with pytest.raises(ZeroDivisionError), database.transaction() as transaction:
+        transaction.run("INSERT INTO facts VALUES ('x', 'y')")
+        raise ZeroDivisionError
+    assert registry.fact("x") == ""
+    registry.set_fact("x", "1")
+    registry.set_fact("x", "2")
+    assert registry.fact("x") == "2"
+
+
+def test_a_registry_of_another_version_is_refused(opened: Open) -> None:
+    opened().set_fact("schema", "99")
+    with pytest.raises(ConfigurationError, match="is of version 99"):
+        opened()
+
+
+@pytest.mark.parametrize("url", ["mysql://x", "postgresql://127.0.0.1:1/none"])
+def test_registries_that_cannot_be_used(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="registry"):
+        open_database(url)
+
+
+def test_the_file_of_a_registry_is_the_users_alone(tmp_path: Path) -> None:
+    Registry(open_database(str(tmp_path / "r" / "x.sqlite"))).close()
+    assert (tmp_path / "r" / "x.sqlite").stat().st_mode & 0o777 == 0o600
