@@ -83,6 +83,7 @@ def environment(folder: Path | None, parallelism: int = 4, *, restarts: bool = T
     )
     if folder is not None:
         configuration.set_string("execution.checkpointing.savepoint-dir", str(folder / "savepoints"))
+        configuration.set_string("execution.checkpointing.dir", str(folder / "checkpoint"))
     return StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(parallelism)
 
 

@@ -169,6 +169,19 @@ def test_the_log_is_followed_and_filtered(
     assert "penstock run --detached" in texts(page, ".empty")[0]
 
 
+def test_state_is_found_by_operator_and_key(open_page: OpenPage, served: Served) -> None:
+    page = open_page(f"#/jobs/{served.orders_id}/state")
+    page.get_by_label("Operator and state").wait_for()
+    page.get_by_label("Operator and state").select_option(label="spending by customer · spent (value)")
+    until(page, "() => document.querySelectorAll('[aria-label=Keys] tbody tr').length > 3")
+    page.locator("[aria-label=Keys] tbody tr").first.click()
+    assert int(texts(page, ".answer pre")[0]) > 0
+    assert "As of version" in page.locator(".tab-content").inner_text()
+    page.get_by_label("Key", exact=True).fill("4999")
+    page.get_by_role("button", name="Look up").click()
+    until(page, "() => document.querySelector('.answer').innerText.includes('key \"4999\"')")
+
+
 def test_settings_hide_secrets(open_page: OpenPage, served: Served) -> None:
     page = open_page(f"#/jobs/{served.orders_id}/settings")
     assert "db.password\t******" in texts(page, "[aria-label=Settings] tbody tr")

@@ -15,7 +15,6 @@ from penstock.server.job_views import Document
 
 # These do not change while a job runs, or only what `live` asks for in parts; the document has all of it.
 _LEFT_OUT = ("explanation", "settings", "metrics", "exceptions", "checkpoints")
-_STATE_PATH = "/v1/queryable/jobs"
 
 
 def page_routes(documents: Documents, access: Access) -> APIRouter:
@@ -24,11 +23,9 @@ def page_routes(documents: Documents, access: Access) -> APIRouter:
 
     @router.get("/penstock/session", tags=["penstock"])
     def session(request: Request) -> Json:
-        """What who asks may do, and what there is to see."""
+        """What who asks may do, and which version answers."""
         role: Role = getattr(request.state, "role", Role.READ)
-        has_state = any(getattr(route, "path", "") == _STATE_PATH for route in request.app.routes)
-        told = {"role": role.name.lower(), "is_open": access.is_open, "has_state": has_state}
-        return Json({**told, "version": penstock.__version__})
+        return Json({"role": role.name.lower(), "is_open": access.is_open, "version": penstock.__version__})
 
     @router.get("/penstock/jobs", tags=["penstock"])
     def job_list() -> Json:

@@ -8,7 +8,7 @@ import { Poll } from "./poll.js";
 
 const main = document.getElementById("main");
 let page = null, poll = null;
-let session = { role: "read", version: "", has_state: false, is_open: false };
+let session = { role: "read", version: "", is_open: false };
 
 /** What is behind the # of the address: ["jobs", id, tab]. */
 function place() {

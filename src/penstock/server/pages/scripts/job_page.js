@@ -57,7 +57,7 @@ export class JobPage {
 
   /** Shows a tab; the page is updated at the next answer, or at once if there was one. */
   open(tab) {
-    this.tab = tab in TABS && (tab !== "state" || this.session.has_state) ? tab : "graph";
+    this.tab = tab in TABS ? tab : "graph";
     if (!this.views.has(this.tab)) this.views.set(this.tab, TABS[this.tab][1](this));
     const view = this.views.get(this.tab);
     this.content.replaceChildren(view.element);
@@ -66,7 +66,7 @@ export class JobPage {
   }
 
   #showTabs() {
-    const names = Object.keys(TABS).filter((name) => name !== "state" || this.session.has_state);
+    const names = Object.keys(TABS);
     if (this.tabs.childElementCount !== names.length) {
       this.tabs.replaceChildren(...names.map((name) => el("a", { href: `#/jobs/${encodeURIComponent(this.id)}/${name}`, "data-tab": name }, TABS[name][0], el("span", { class: "count", hidden: true }))));
     }
