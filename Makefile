@@ -1,6 +1,6 @@
 # Every target sets up what it needs; the first run takes a few minutes, later ones start at once.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark coverage wheel-check fmt lint types check kill versions clean
+.PHONY: screenshots help demo test test-fast test-spark coverage wheel-check fmt lint types check kill versions clean
 .PHONY: bench bench-quick bench-verify bench-parts bench-growth bench-page nexmark
 .DELETE_ON_ERROR:
 
@@ -42,6 +42,9 @@ test-fast: $(INSTALLED) ## run the quick tests, which need no Spark
 
 test-spark: $(JAVA) ## run the tests that need Spark, and slow ones
 	$(PYTEST) $(REST) $(or $(ARGS),$(ENGINES) $(MARKED))
+
+screenshots: $(JAVA) ## make the pictures in docs/images with the tests of the pages; needs Chromium
+	PENSTOCK_SCREENSHOTS=docs/images PENSTOCK_REQUIRE_CHROMIUM=1 $(PYTEST) tests/browser/test_pages.py $(ARGS)
 
 coverage: $(INSTALLED) ## run the quick tests and fail where they cover less of the package than the floor
 	$(PYTEST) $(FAST) --cov --cov-report=term $(ARGS)

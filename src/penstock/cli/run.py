@@ -52,6 +52,13 @@ def run(
     detached: Annotated[
         bool, typer.Option("--detached", "-d", help="Run in the background and print the job id.")
     ] = False,
+    ui: Annotated[
+        bool, typer.Option("--ui", help="Serve pages that show the job while it runs, and print the link to them.")
+    ] = False,
+    ui_port: Annotated[
+        int | None,
+        typer.Option("--ui-port", metavar="PORT", min=0, max=65535, help="Port of these pages; default: a free one."),
+    ] = None,
     log: Annotated[
         Path | None, typer.Option("--log", metavar="FILE", help="File for the output of a detached program.")
     ] = None,
@@ -77,7 +84,8 @@ def run(
         raise typer.BadParameter("only works with --detached", param_hint="--log")
     if report_to is not None:
         os.environ[REPORT_TO] = check_report_url(report_to)
-    configuration = configuration_of(settings or [], from_savepoint, parallelism, master, allow_non_restored_state)
+    given = [*(settings or []), *_ui_settings(ui, ui_port)]
+    configuration = configuration_of(given, from_savepoint, parallelism, master, allow_non_restored_state)
     program = Program(module or words.pop(0), is_module=module is not None, arguments=tuple(words))
     if settings:
         tell_of_unknown(configuration, ("table.",))
@@ -86,6 +94,14 @@ def run(
         raise typer.Exit(_run_detached(program, configuration, log, as_json=as_json))
     with giving(configuration):
         raise typer.Exit(program.run())
+
+
+def _ui_settings(ui: bool, port: int | None) -> list[str]:
+    """The settings behind the options; who gives a port wants the pages."""
+    from penstock.graph import declared_settings as keys
+
+    wanted = [f"{keys.UI}=true"] if ui or port is not None else []
+    return wanted if port is None else [*wanted, f"{keys.UI_PORT}={port}"]
 
 
 def _tell_of_misplaced(arguments: list[str]) -> None:

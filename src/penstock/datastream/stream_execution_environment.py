@@ -520,10 +520,13 @@ class StreamExecutionEnvironment:
         settings = self._settings(job_name)
         graph, folders = self.results.with_sinks(self.results.with_records(pending), settings)
         try:
+            show = _pages(settings)
             client = self._submit(graph, settings)
         except BaseException:
             self.results.remove_unused()
             raise
+        if show is not None:
+            show(client)
         self.results.await_records(graph, folders, client)
         return client
 
@@ -601,3 +604,17 @@ class StreamExecutionEnvironment:
         return {
             key: ",".join([*filter(None, [spark_config.get(key)]), *paths]) for key, paths in shipped.items() if paths
         }
+
+
+def _pages(settings: JobSettings) -> Callable[[JobClient], None] | None:
+    """What shows a job on pages of this process, if that is wanted; their server listens before the job is started."""
+    if not settings.has_ui:
+        return None
+    # Imported here, because jobs need no web server as a rule.
+    try:
+        from penstock.server.own_jobs import prepare_pages
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"{keys.UI} needs a web server, and {error.name} is missing: run `pip install 'penstock[server]'`"
+        ) from None
+    return prepare_pages(settings.ui_port)

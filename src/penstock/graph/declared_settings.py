@@ -72,6 +72,8 @@ ENGINE = "penstock.engine"
 SEED = "penstock.in-process.seed"
 TWO_PHASE = "penstock.window.two-phase"
 FAST_START = "penstock.spark.fast-start"
+UI = "penstock.ui.enabled"
+UI_PORT = "penstock.ui.port"
 
 
 @dataclass(frozen=True)
@@ -359,6 +361,14 @@ _TABLE = (
         True,
         field="fast_start",
     ),
+    Setting(
+        UI,
+        kinds.BOOLEAN,
+        "Whether this process serves pages that show the job; the link is printed, or shown in the notebook.",
+        False,
+        field="has_ui",
+    ),
+    Setting(UI_PORT, kinds.PORT, "Port of these pages; 0 takes a free one.", 0, field="ui_port"),
     Setting(ENGINE, kinds.ENGINE_NAME, "What runs the job: Spark, or this process.", "spark", field="engine"),
     Setting(
         SEED,

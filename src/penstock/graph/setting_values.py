@@ -57,6 +57,14 @@ def max_parallelism(value: Any) -> int:
     return number
 
 
+def port(value: Any) -> int:
+    """Convert to a port to listen on; 0 is any that is free."""
+    number = whole_number(value)
+    if not 0 <= number <= _LAST_PORT:
+        raise ValueError(f"it must be from 0 to {_LAST_PORT}")
+    return number
+
+
 def ports(value: Any) -> range:
     """Convert a port, or a range of ports with both ends."""
     first, dash, last = str(value).strip().partition("-")
@@ -223,6 +231,7 @@ BOOLEAN = Kind("true, false", boolean, _shown_boolean)
 WHOLE = Kind("whole number", whole_number, _shown_number)
 POSITIVE = Kind("whole number from 1", positive, _shown_number)
 NOT_NEGATIVE = Kind("whole number from 0", not_negative, _shown_number)
+PORT = Kind("whole number from 0 to 65,535", port, _shown_number)
 NUMBER = Kind("number", float, _shown_number)
 KEY_GROUPS = Kind(f"whole number from 1 to {MAX_PARALLELISM_LIMIT:,}", max_parallelism, _shown_number)
 DURATION = Kind("duration", duration_ms, _shown_duration)

@@ -70,6 +70,8 @@ class JobSettings:
     auto_generated_uids: bool = _default(keys.AUTO_GENERATED_UIDS)
     generic_types: bool = _default(keys.GENERIC_TYPES)
     fast_start: bool = _default(keys.FAST_START)
+    has_ui: bool = _default(keys.UI)
+    ui_port: int = _default(keys.UI_PORT)
 
     @property
     def batch_interval_ms(self) -> int | None:

@@ -17,12 +17,16 @@ from penstock.server.access import Access
 from penstock.server.answers import Json, tell_errors
 from penstock.server.cluster_routes import ServerFacts, cluster_routes
 from penstock.server.documents import Documents
-from penstock.server.guard import Guard
+from penstock.server.guard import CONTENT_SECURITY_POLICY, OTHER_PAGES_POLICY, Guard
 from penstock.server.job_routes import job_routes
 from penstock.server.job_views import JobSource
 from penstock.server.login import login_routes
 from penstock.server.metrics_routes import metrics_routes
+from penstock.server.page_routes import page_routes
 from penstock.server.triggers import Triggers
+
+PAGES = Path(__file__).parent / "pages"
+"""Penstock's own pages: static files that load nothing from elsewhere."""
 
 
 def create_app(
@@ -51,6 +55,7 @@ def create_app(
     )
     documents, triggers = Documents(source), Triggers()
     own = [
+        page_routes(documents, access),
         job_routes(source, documents, triggers),
         cluster_routes(source, documents, facts or ServerFacts()),
         metrics_routes(documents),
@@ -64,7 +69,8 @@ def create_app(
     tell_errors(app)
     if pages is not None:
         app.mount("/", StaticFiles(directory=pages, html=True), name="pages")
-    app.add_middleware(Guard, access=access, host_names=frozenset(host_names), has_tls=has_tls)
+    policy = CONTENT_SECURITY_POLICY if pages in (None, PAGES) else OTHER_PAGES_POLICY
+    app.add_middleware(Guard, access=access, host_names=frozenset(host_names), has_tls=has_tls, policy=policy)
     return app
 
 
@@ -86,6 +92,7 @@ def _add_reference(app: FastAPI) -> None:
         ]
         return HTMLResponse(
             "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='color-scheme' content='light dark'>"
-            "<title>Penstock: REST API</title><h1>REST API</h1><p><a href='/openapi.json'>openapi.json</a></p>"
+            "<title>Penstock: REST API</title><link rel='icon' href='data:,'>"
+            "<h1>REST API</h1><p><a href='/openapi.json'>openapi.json</a></p>"
             f"<table><thead><tr><th>Method<th>Path<th>What it does</thead><tbody>{''.join(rows)}</tbody></table></html>"
         )

@@ -29,11 +29,22 @@ _READING_ENDS = ("/queryable/state",)
 BODY_BYTES = 1 << 20
 UPLOAD_BYTES = 102 << 20
 
-CONTENT_SECURITY_POLICY = (
-    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; "
-    "form-action 'self'; frame-ancestors 'none'"
-)
+
+def _policy(scripts: str) -> str:
+    return (
+        f"default-src 'self'; script-src {scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+        "font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; "
+        "form-action 'self'; frame-ancestors 'none'"
+    )
+
+
+# `this.media='all'`, by which pages that Angular made, Flink's too, load their styles; nothing else may be inline.
+_ANGULARS_ONLOAD = "'unsafe-hashes' 'sha256-MhtPZXr7+LpJUY5qtMutB+qWfQtMaPccfe7QXtCcEYc='"
+
+CONTENT_SECURITY_POLICY = _policy("'self'")
+OTHER_PAGES_POLICY = _policy(f"'self' {_ANGULARS_ONLOAD}")
+"""For pages that somebody else made."""
+
 HEADERS: Mapping[str, str] = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",
@@ -47,12 +58,21 @@ HEADERS: Mapping[str, str] = {
 class Guard:
     """Lets through who may, tells others why not, and adds the headers that keep browsers from harm."""
 
-    def __init__(self, app: ASGIApp, access: Access, host_names: frozenset[str], *, has_tls: bool = False) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        host_names: frozenset[str],
+        *,
+        has_tls: bool = False,
+        policy: str = CONTENT_SECURITY_POLICY,
+    ) -> None:
         """Take the names by which this server may be addressed; loopback always is one."""
         self._app = app
         self._access = access
         self._hosts = _LOOPBACK | host_names
         self._has_tls = has_tls
+        self._headers = {**HEADERS, "content-security-policy": policy}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -64,7 +84,7 @@ class Guard:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in self._headers.items():
                     headers.setdefault(name, value)
                 if not scope["path"].startswith("/static/"):
                     headers.setdefault("cache-control", "no-store")

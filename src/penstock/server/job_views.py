@@ -158,7 +158,7 @@ class JobSource(Protocol):
 
 
 class SingleJob:
-    """One job and no other: what `penstock run --ui` shows."""
+    """One job and no other."""
 
     def __init__(self, view: JobView) -> None:
         self._view = view

@@ -12,7 +12,10 @@ from penstock.server.access import COOKIE, SESSION_SECONDS, Access, Role
 _MOST_BYTES = 4096
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>Penstock: log in</title></head>
+<meta name="color-scheme" content="light dark"><title>Penstock: log in</title><link rel="icon" href="data:,">
+<style>body {{ font: 14px/1.5 system-ui, sans-serif; display: grid; place-items: center; min-height: 90vh; }}
+main {{ max-width: 420px; }} h1 {{ font-size: 20px; }} form {{ display: flex; gap: 8px; align-items: end; }}
+label {{ display: grid; flex: 1; }} input, button {{ font: inherit; padding: 5px 10px; }}</style></head>
 <body><main><h1>Penstock</h1>{message}
 <form method="post" action="/login"><label>Token <input type="password" name="token" autofocus required></label>
 <button>Log in</button></form>

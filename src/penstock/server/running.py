@@ -11,7 +11,7 @@ from penstock.errors import ConfigurationError
 from penstock.job.cards import user_folder
 from penstock.scratch import make_private
 from penstock.server.access import Access, own_access, token_file_access
-from penstock.server.app import create_app
+from penstock.server.app import PAGES, create_app
 from penstock.server.cluster_routes import ServerFacts
 from penstock.server.dispatcher.database import open_database
 from penstock.server.dispatcher.dispatcher import Dispatcher
@@ -91,7 +91,7 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
             dispatcher_routes(dispatcher),
             driver_routes(dispatcher.registry, options.history),
         ],
-        pages=options.pages,
+        pages=options.pages or PAGES,
         host_names=options.host_names,
         has_tls=place.has_tls,
     )
