@@ -196,7 +196,8 @@ class KafkaStreams:
         results = translation.build(streams)
         self._places = translation.store_places()
         if results is not None:
-            results.sink_to(self._sink()).name("KafkaStreams sink").uid("kstreams-sink")
+            sink = results.sink_to(self._sink()).name("KafkaStreams sink").uid("kstreams-sink")
+            sink.set_parallelism(translation.sink_parallelism())
 
     def _source(self, reading: Reading) -> KafkaSource[Any]:
         source = reading.source

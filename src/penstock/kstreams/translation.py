@@ -6,6 +6,7 @@ key do, share an operator that runs in one subtask.
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -93,6 +94,7 @@ class Translation:
             for part in self._parts
         }
         self._inputs: dict[int, list[Edge]] = {part.number: [] for part in self._parts}
+        self._widths: set[int] = set()
 
     def store_places(self) -> dict[str, StorePlace]:
         """Where each store is. A global table is in all tasks of its readers, so any of them will do."""
@@ -128,7 +130,17 @@ class Translation:
             results += stream.edges
             for number in self._readers(group):
                 self._inputs[number].append(Edge(stream.edges[0].source_id, self._keyed(), side_tag(number)))
-        return DataStream(self._environment, tuple(results)) if results else None
+        return self._in_order_of_tasks(DataStream(self._environment, tuple(results))) if results else None
+
+    def _in_order_of_tasks(self, results: DataStream) -> DataStream:
+        """What one task writes to a partition must stay in its order, however many subtasks the sink has."""
+        if len(self._widths) == 1:
+            return results  # the sink has as many subtasks, and each gets the records of one
+        return results.partition_custom(_subtask_of_lane, _lane)
+
+    def sink_parallelism(self) -> int:
+        """How many subtasks write to Kafka."""
+        return max(self._widths)
 
     @staticmethod
     def _keyed() -> Partitioning:
@@ -159,6 +171,7 @@ class Translation:
         else:
             limit = self._partitions.of_part[numbers[0]]
             settings["parallelism"] = min(limit, self._environment.get_parallelism())
+        self._widths.add(settings["parallelism"])
         return add_operator(self._environment, name, operator, edges, None, is_checked=False, **settings)
 
     def _routes(self, group: list[TopologyPart]) -> dict[str, Route]:
@@ -223,3 +236,13 @@ def _sorted(groups: list[list[TopologyPart]], reach: dict[int, set[int]]) -> lis
 def _topics_written(part: TopologyPart) -> list[str]:
     sinks = [node for node in part.nodes if isinstance(node, SinkNode) and node.is_internal]
     return sorted({sink.topic for sink in sinks if isinstance(sink.topic, str)})
+
+
+def _lane(departure: Departure) -> bytes:
+    """What keeps its order: a partition, or the records of a key where the producer chooses the partition."""
+    place = departure.key or b"" if departure.partition < 0 else b"%d" % departure.partition
+    return departure.topic.encode() + b"/" + place
+
+
+def _subtask_of_lane(lane: bytes, count: int) -> int:
+    return zlib.crc32(lane) % count

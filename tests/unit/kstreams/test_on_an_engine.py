@@ -54,6 +54,8 @@ def run(
         streams.append((reading, environment.from_collection(rows)))
     results = translation.build(streams)
     assert results is not None
+    # As the sink of an application takes them: what one task writes must not be overtaken on the way.
+    results = results.map(lambda departure: departure).set_parallelism(translation.sink_parallelism())
     return [(each.topic, _hex(each.key), _hex(each.value), each.timestamp) for each in results.execute_and_collect()]
 
 
