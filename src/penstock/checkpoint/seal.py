@@ -111,7 +111,7 @@ def encode_seal(seal: Seal) -> bytes:
             "offset": {} if seal.offset is None else seal.offset.to_json(),
             "frames": seal.frames,
             "owner": seal.owner,
-            "described": seal.described,
+            **({"described": seal.described} if seal.described else {}),
         }
     )
     body = pa.compress(plain, codec="zstd", asbytes=True)

@@ -65,5 +65,5 @@ def test_a_command_of_the_page_works(line: str, place: Path, monkeypatch: pytest
 def test_every_command_is_on_the_page() -> None:
     group = typer.main.get_command(app)
     names = set(group.commands) - {"state", "kafka"} | {"state show"}  # type: ignore[attr-defined]
-    assert names <= set(re.findall(r"^\| `penstock ((?:state )?[a-z]+)", PAGE, re.MULTILINE))
+    assert names <= set(re.findall(r"^\| `penstock ((?:state )?[a-z-]+)", PAGE, re.MULTILINE))
     assert len(COMMANDS) >= 10

@@ -91,7 +91,6 @@ def test_asking_for_what_is_so_anyway_and_keys_of_others_do_not_warn(key: str, v
         ("taskmanager.memory.process.size", "4 gb", "Spark runs the job"),
         ("execution.checkpointing.intervall", "5 s", r"does not know it; did you mean '.*\.interval'\?"),
         ("restart-strategy.fixed-delay.atempts", "5", r"did you mean '.*\.attempts'\?"),
-        ("pipeline.auto-watermark-interval", "5 s", "watermarks follow records"),
     ],
 )
 def test_other_keys_without_effect_say_why(key: str, value: str, reason: str) -> None:

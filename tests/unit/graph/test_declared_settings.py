@@ -23,6 +23,8 @@ SOURCES = Path(penstock.__file__).parent
 PAGE = SOURCES.parents[1] / "docs" / "settings.md"
 KEY = re.compile(r"(penstock|pipeline|execution|state|python|task|parallelism|restart-strategy)(\.[a-z][a-z0-9-]*)+")
 LOGGERS = {"penstock.kafka"}
+# Keys of Kafka Streams' own configuration.
+OF_OTHERS = {"state.dir"}
 # Tells of keys that are accepted and not read.
 NOT_READING = "graph/unused_keys.py"
 
@@ -40,7 +42,7 @@ def is_module(text: str) -> bool:
 
 def undeclared(text: str) -> bool:
     names = {*SETTINGS, *(setting.former for setting in SETTINGS.values())}
-    return text not in names and text not in LOGGERS and not is_module(text) and not text.endswith(".zip")
+    return text not in names and text not in LOGGERS | OF_OTHERS and not is_module(text) and not text.endswith(".zip")
 
 
 def test_every_key_in_the_code_is_declared() -> None:

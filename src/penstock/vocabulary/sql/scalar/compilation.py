@@ -6,6 +6,7 @@ once.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -95,7 +96,10 @@ def _loop(given: list[str], test: str, then: list[str], made: str) -> str:
 
 def _executed(source: str, writer: CodeWriter, name: str) -> Any:
     names = dict(writer.names)
-    exec(compile(source, "<expressions>", "exec"), names)
+    with warnings.catch_warnings():
+        # A constant that is asked whether it is None: odd for a person, right for code that is made.
+        warnings.simplefilter("ignore", SyntaxWarning)
+        exec(compile(source, "<expressions>", "exec"), names)
     names[name].source = source
     return names[name]
 
