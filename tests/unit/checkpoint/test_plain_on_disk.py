@@ -222,7 +222,7 @@ BASES |= {"TableOperator", "KeyedTableOperator", "BundlingOperator", "UserFuncti
 
 
 WALKED_ELSEWHERE = {"kstreams topology"}
-"""Operators that need more than a stream to be built; tests/unit/kstreams/test_on_disk.py walks the files of this one."""
+"""Operators that need more than a stream to be built: see tests/unit/kstreams/test_on_disk.py."""
 
 
 @pytest.mark.usefixtures("all_cases")
