@@ -80,10 +80,16 @@ def follow_seals(directory: CheckpointDirectory) -> None:
     sealed = directory.sealed_versions()
     if not log_lines(directory, _CONTINUOUS):
         return
-    seal = directory.read_seal(sealed[-1]) if sealed else None
-    if seal is not None and seal.offset is not None:
+    if sealed:
+        # The query runs the last version once more: it finds the seal, publishes it again and goes on from there.
         write_metadata(directory)
-        write_log(directory, f"offsets/{seal.version}", ["v1", default_settings(), json.dumps(seal.offset.to_json())])
+        for version in range(max(0, sealed[-1] - 1), sealed[-1] + 1):
+            seal = directory.read_seal(version) or directory.read_seal(sealed[-1])
+            assert seal is not None and seal.offset is not None, "continuous mode seals what it has read"
+            write_log(directory, f"offsets/{version}", ["v1", default_settings(), json.dumps(seal.offset.to_json())])
+        if sealed[-1] > 0:
+            commit = ["v1", json.dumps({"nextBatchWatermarkMs": 0})]
+            write_log(directory, f"commits/{sealed[-1] - 1}", commit)
     remove_log(directory, _CONTINUOUS)
 
 
