@@ -80,7 +80,7 @@ def test_cancel_and_what_is_said_of_mistakes(running: Server, tmp_path: Path) ->
     refused = call("savepoint", job, "relative/place")
     assert refused.exit_code == 1 and "must be an absolute path or a URI" in refused.stderr
     refused = call("stop", job)
-    assert refused.exit_code == 1 and "has no directory for savepoints: give --savepoint-path" in refused.stderr
+    assert refused.exit_code == 1 and "has no savepoint directory: pass --savepoint-path" in refused.stderr
     assert json.loads(told("cancel", job, "--json")) == {"job_id": job, "status": "CANCELED"}
     refused = call("cancel", job)
     assert refused.exit_code == 1 and "no job has the id, name or process number" in refused.stderr

@@ -152,21 +152,6 @@ def logs(
         threading.Event().wait(0 if part["text"] else _FOLLOW_SECONDS)
 
 
-def metrics(job: Job, as_json: AsJson = False, server: Server = None) -> None:
-    """Show the metrics of a job, by operator."""
-    asked = target(server)
-    found = asked.document(asked.find(job, also_ended=True)["id"])["metrics"]
-    if as_json:
-        show_json(found)
-        return
-    table = Columns("operator", "metric", "value", numbers=("value",), cut="operator")
-    for operator, figures in found.items():
-        for name, value in figures.items():
-            if name != "uid":
-                table.add(operator, name, number(value) if isinstance(value, (int, float)) else value)
-    table.show()
-
-
 def savepoint(
     job: Job,
     directory: Annotated[

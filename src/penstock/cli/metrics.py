@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.cli.output import Columns, note, show_json
+from penstock.cli.targets import AsJson, Server, target
 from penstock.errors import ConfigurationError
 from penstock.job.running_jobs import find_job, running_jobs
 from penstock.metrics.prometheus import exposition
@@ -17,15 +18,16 @@ _HIDDEN = {"uid"}
 
 def metrics(
     job: Annotated[
-        str | None, typer.Argument(metavar="[JOB]", help="Id or name of a running job; `penstock list` shows them.")
+        str | None, typer.Argument(metavar="[JOB]", help="Job id, name or process id; see `penstock list`.")
     ] = None,
     operator: Annotated[str | None, typer.Option("--operator", metavar="NAME", help="Only this operator.")] = None,
     prometheus: Annotated[bool, typer.Option("--prometheus", help="As the page that Prometheus reads.")] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Print the alert rules for Prometheus.")] = False,
     board: Annotated[bool, typer.Option("--board", help="Print the board for Grafana.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    as_json: AsJson = False,
+    server: Server = None,
 ) -> None:
-    """Show the figures of a running job by operator, or of all jobs as Prometheus reads them."""
+    """Show the metrics of a job by operator, or of all jobs as Prometheus reads them."""
     if rules or board:
         typer.echo(shipped_text(ALERT_RULES if rules else GRAFANA_BOARD), nl=False)
         return
@@ -35,7 +37,8 @@ def metrics(
         return
     if job is None:
         raise ConfigurationError("name a JOB, or ask for --prometheus, --rules or --board")
-    figures = find_job(job)[0].metrics()
+    asked = target(server)
+    figures = asked.document(asked.find(job, also_ended=True)["id"])["metrics"]
     shown = {name: each for name, each in figures.items() if operator in (None, name, each.get("uid"))}
     if not shown:
         known = ", ".join(map(repr, figures)) or "none yet"

@@ -27,7 +27,7 @@ def page_routes(documents: Documents, access: Access) -> APIRouter:
         role: Role = getattr(request.state, "role", Role.READ)
         return Json({"role": role.name.lower(), "is_open": access.is_open, "version": penstock.__version__})
 
-    @router.get("/penstock/jobs", tags=["penstock"])
+    @router.get("/penstock/overview", tags=["penstock"])
     def job_list() -> Json:
         """All jobs with how they are doing."""
         return Json({"jobs": [summary(each) for each in documents.all()]})

@@ -52,7 +52,7 @@ export class JobListPage {
   }
 
   async load() {
-    this.jobs = (await get("penstock/jobs")).jobs;
+    this.jobs = (await get("penstock/overview")).jobs;
     this.#show();
   }
 

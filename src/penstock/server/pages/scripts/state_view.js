@@ -64,10 +64,12 @@ export class StateView {
   }
 
   async #listKeys() {
+    const listed = this.listed; // another choice starts another list; answers to the one before are late
     setText(this.problem, "");
     try {
       const told = await get(`queryable/keys?${this.#asked()}&limit=${KEYS_AT_ONCE}${this.after ? `&after=${encodeURIComponent(this.after)}` : ""}`);
-      this.listed.push(...told.keys.map((key) => ({ text: JSON.stringify(key) })));
+      if (listed !== this.listed) return;
+      listed.push(...told.keys.map((key) => ({ text: JSON.stringify(key) })));
       this.after = told.next;
       show(this.more, Boolean(told.next));
       this.keys.update(this.listed);
@@ -78,10 +80,12 @@ export class StateView {
 
   async #look(key) {
     if (!key.trim()) return;
+    const asked = (this.lookedUp = `${this.#asked()}&key=${encodeURIComponent(key)}`);
     this.key.value = key;
     setText(this.problem, "");
     try {
-      const told = await get(`queryable/state?${this.#asked()}&key=${encodeURIComponent(key)}`);
+      const told = await get(`queryable/state?${asked}`);
+      if (asked !== this.lookedUp) return;
       this.answer.replaceChildren(...told.results.map((result) => answerOf(result, told)));
     } catch (error) {
       this.answer.replaceChildren();
