@@ -23,7 +23,8 @@ def filled_broker(task: Task, folder: Path) -> Iterator[str]:
     with LocalBroker(folder / "kafka") as broker:
         for turn, records in enumerate(task.sizes):
             for name in ("in", "table", "out"):
-                broker.create_topic(f"{PREFIX}-{turn}-{name}", task.parallelism)
+                # The times of the records are long ago: Kafka would delete them while they are read.
+                broker.create_topic(f"{PREFIX}-{turn}-{name}", task.parallelism, {"retention.ms": "-1"})
             _fill(broker.address, task, turn, records)
         yield broker.address
 
