@@ -26,6 +26,7 @@ EARLY, SOME_TIME, IN_TRANSACTION = "early", "some time", "in a transaction"
 PARTITIONS = 4
 # The broker answers in the order it was asked, but not across connections.
 LOOKS_AT_FROZEN_JOB = 20
+MORE_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,10 @@ def run_with_kills(scene: Scene, moments: list[str], numbers: range, seed: int) 
     ways = [(moment, (number + seed) % 2 == 0) for number, moment in enumerate(sorted(moments))]
     for number, (moment, in_files) in enumerate(chance.sample(ways, len(ways))):
         left_open += run_and_kill(scene, f"run-{number}", moment, in_files, chance)
+    for number in range(MORE_TRIES if IN_TRANSACTION in moments else 0):
+        # A process that was started after the others were listed may have ended the transaction: then once more.
+        if not left_open:
+            left_open += run_and_kill(scene, f"again-{number}", IN_TRANSACTION, bool(seed % 2), chance)
     assert left_open, "no kill has left a transaction open"
     done = assert_nothing_wrong_so_far(scene.order.servers, scene.order.sink)
     assert done < len(numbers), "the job had finished before it was killed for the last time"

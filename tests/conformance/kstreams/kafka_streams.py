@@ -63,10 +63,11 @@ def _fetch(folder: Path) -> None:
 def compiled(folder: Path, source: Path = _SOURCE) -> str:
     """Compile a program against the jars; the class path to run it with."""
     classes = f"{jars()}/*"
-    compiler = Path(java_home()) / "bin" / "javac"
-    if not compiler.exists():
-        raise OracleMissing(f"there is no Java compiler at {compiler}")
-    command = [str(compiler), "-nowarn", "-Xlint:none", "-cp", classes, "-d", str(folder), str(source)]
+    beside = Path(java_home()) / "bin" / "javac"
+    compiler = str(beside) if beside.exists() else shutil.which("javac")
+    if compiler is None:
+        raise OracleMissing(f"there is no Java compiler at {beside} or in the path")
+    command = [compiler, "-nowarn", "-Xlint:none", "-cp", classes, "-d", str(folder), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise OracleMissing(f"{source.name} does not compile: {done.stderr[:500]}")
