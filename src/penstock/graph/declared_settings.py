@@ -173,8 +173,8 @@ _TABLE = (
     ),
     Setting(
         EXECUTION_MODE,
-        kinds.one_of("micro-batch", "continuous", "auto"),
-        "How records flow: in batches, or all the time through tasks that stay. auto: continuous where it is possible.",
+        kinds.one_of("micro-batch", "continuous"),
+        "How records flow: in batches, or all the time through tasks that stay.",
         "micro-batch",
         field="execution_mode",
     ),

@@ -17,7 +17,7 @@ from penstock.engine.in_process.batches import BatchRunner, Scratch
 from penstock.engine.in_process.chances import Chances
 from penstock.engine.in_process.clock import RealClock
 from penstock.engine.in_process.cluster import THIS_PROCESS
-from penstock.errors import JobFailedError
+from penstock.errors import ConfigurationError, JobFailedError
 from penstock.graph import JobSettings, LogicalGraph
 from penstock.job.announcing import announce
 from penstock.job.client import RunningJobClient
@@ -60,6 +60,11 @@ class LiveEngine:
 
     def __init__(self, graph: LogicalGraph, settings: JobSettings) -> None:
         """Check a program and make its directory ready."""
+        if settings.execution_mode == "continuous":
+            raise ConfigurationError(
+                "a job that runs by itself in process has micro-batches only: leave penstock.execution.mode out, or "
+                "run it on Spark"
+            )
         scratch = Scratch(self)
         place = checkpoint_place(settings) or os.path.join(scratch.path, "checkpoint")
         self.program = Program.open(graph, settings, place)

@@ -27,5 +27,5 @@ def refuse_continuous(program: Program) -> None:
     if reason is not None:
         raise GraphError(
             f"job {program.settings.job_name!r} cannot run with penstock.execution.mode=continuous: {reason}. "
-            "Use micro-batch, or auto, which takes micro-batches where continuous mode is not possible"
+            "Use micro-batch"
         )

@@ -257,3 +257,13 @@ def test_event_time_over_files(tmp_path: Path) -> None:
     by_field = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda row, _: row.at)
     rows = env.from_source(FileSource.json(folder, schema="at BIGINT, n BIGINT"), by_field, "rows")
     assert sorted(row.n for row in rows.execute_and_collect()) == list(range(150))
+
+
+def test_continuous_mode_is_refused_where_a_job_runs_by_itself_in_process() -> None:
+    configuration = Configuration()
+    configuration.set_string("penstock.engine", "in-process")
+    configuration.set_string("penstock.execution.mode", "continuous")
+    environment = StreamExecutionEnvironment.get_execution_environment(configuration)
+    environment.from_collection([1]).print()
+    with pytest.raises(ConfigurationError, match="has micro-batches only"):
+        environment.execute()

@@ -28,6 +28,8 @@ from penstock.job.program import Program
 from penstock.job.versions import VersionDriver
 
 _POLL_SECONDS = 0.02
+_END_SECONDS = 10.0
+"""How long tasks may take to end after they were told to."""
 
 
 class ContinuousAttempt:
@@ -79,9 +81,9 @@ class ContinuousAttempt:
             self._attend(control)
         finally:
             self._switch.order(END)
-            if not self.is_finished or not self._is_over.wait(_patience(self._settings)):
+            if not self.is_finished or not self._is_over.wait(_END_SECONDS):
                 pipelined.cancel(self._session, self._group)
-            self._is_over.wait(_patience(self._settings))
+            self._is_over.wait(_END_SECONDS)
             self._switch.close()
 
     def _run_tasks(self) -> None:
@@ -162,10 +164,6 @@ class ContinuousAttempt:
             self._ended_sources += 1
         else:
             self._here += 1
-
-
-def _patience(settings: object) -> float:
-    return 10.0
 
 
 def _driver_host(session: SparkSession) -> str:

@@ -63,7 +63,7 @@ def refuse(session: SparkSession, tasks: int) -> None:
     reason = refusal(session, tasks)
     if reason is not None:
         raise ConfigurationError(
-            f"the job cannot run with penstock.execution.mode=continuous: {reason}. Or use micro-batch, or auto"
+            f"the job cannot run with penstock.execution.mode=continuous: {reason}. Or use micro-batch"
         )
 
 
