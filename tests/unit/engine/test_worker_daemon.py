@@ -30,7 +30,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(sys, "argv", ["worker_daemon", "pyspark.worker"])
     monkeypatch.setattr(worker_daemon, "gc", SimpleNamespace(collect=lambda: None, freeze=lambda: None))
     monkeypatch.setattr(worker_daemon, "preload", lambda: None)
-    manager = SimpleNamespace(manager=lambda: happened.append("manager"))
+    manager = SimpleNamespace(manager=lambda: happened.append("manager"), worker=lambda *_: 0)
     monkeypatch.setattr(worker_daemon, "import_module", lambda name: manager)
     return happened
 
@@ -88,3 +88,19 @@ def test_it_is_used_where_workers_have_what_the_driver_has(
     monkeypatch.setattr(sys, "platform", platform)
     made = session_config({"spark.master": master}, {})
     assert made.settings.get("spark.python.daemon.module") == (worker_daemon.__name__ if is_used else None)
+
+
+def test_a_worker_whose_java_has_hung_up_ends_without_a_stack() -> None:
+    def hung_up(*_: object) -> int:
+        raise BrokenPipeError
+
+    assert worker_daemon.ended_quietly(hung_up)(None, True) == 1
+    assert worker_daemon.ended_quietly(lambda *given: len(given))("socket", "authenticated") == 2
+
+
+def test_a_worker_that_fails_otherwise_says_so() -> None:
+    def failing(*_: object) -> int:
+        raise OSError("no space")
+
+    with pytest.raises(OSError, match="no space"):
+        worker_daemon.ended_quietly(failing)()

@@ -27,6 +27,18 @@ from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.source_tasks import Offset
 
 
+_LONGEST_TEXT = 500
+"""Characters of an error that Spark is handed as it is."""
+
+
+class BatchFailedError(Exception):
+    """Tells Spark that a batch failed, in few words: why is in `BatchCommitter.error`.
+
+    Spark looks through the text for signs of an interruption, with an expression that overflows the stack of its thread
+    on a long one: the Java stacks of a batch that is cancelled would leave a thousand lines on the terminal.
+    """
+
+
 class BatchCommitter:
     """`foreachBatch` of a job's query; one for each start of the job. Batch N is version N."""
 
@@ -62,7 +74,11 @@ class BatchCommitter:
             # Spark would only hand back the text of it.
             self.error = error
             tell_elsewhere(error)
-            raise
+            if len(str(error)) <= _LONGEST_TEXT:
+                raise
+            short = BatchFailedError(f"batch {batch} failed: {type(error).__name__}")
+            tell_elsewhere(short)
+            raise short from None
         if self.versions.have_all_ended(sealed):
             self.finished_batch = batch
         self._control.wake_at(sealed.next_deadline())

@@ -9,8 +9,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from penstock.engine.spark.worker_deaths import note_deaths
 
@@ -35,6 +37,21 @@ def other_threads(threads: Path = _THREADS) -> list[str]:
     return [name for name in names if name not in _FORK_SAFE_THREADS]
 
 
+def ended_quietly(worker: Callable[..., int]) -> Callable[..., int]:
+    """Spark's function for the life of a worker, without a stack on the terminal when Java has hung up.
+
+    Java does so to the tasks of a job that is cancelled. Through a Unix socket a worker notices when it says goodbye.
+    """
+
+    def run(*arguments: Any) -> int:
+        try:
+            return worker(*arguments)
+        except (BrokenPipeError, ConnectionResetError):
+            return 1  # as for a task that failed: this process is not used again
+
+    return run
+
+
 def main() -> None:
     """Be the daemon; where anything is not as it should be, Spark's own without preparation."""
     try:
@@ -49,7 +66,9 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     note_deaths(os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None)
-    import_module(_PLAIN_DAEMON).manager()
+    daemon = import_module(_PLAIN_DAEMON)
+    daemon.worker = ended_quietly(daemon.worker)
+    daemon.manager()
 
 
 if __name__ == "__main__":

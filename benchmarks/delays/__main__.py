@@ -1,0 +1,127 @@
+"""`make bench-latency`: the delay of a record in every system, job and rate, one process at a time."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import peer_environments, processes, results
+from benchmarks.delays.marks import DelayTask
+from benchmarks.delays.summary import measured
+from benchmarks.delays.systems import JOBS, RATES, SYSTEMS
+from penstock.java import java_home
+
+START_S = 60
+"""How long a system may take until its first result, on a busy machine."""
+PARALLELISM = 2
+
+
+def main(words: list[str] | None = None) -> int:
+    """Measure, print and store."""
+    asked = _asked(words)
+    systems = [name for name in SYSTEMS if name in asked.systems]
+    for environment in dict.fromkeys(SYSTEMS[name].environment for name in systems):
+        peer_environments.prepare(environment)
+    runs: list[dict[str, Any]] = []
+    for rate in asked.rates:
+        for job in asked.jobs:
+            for name in systems:
+                for turn in range(asked.rounds):
+                    run = _run(name, job, rate, asked)
+                    Console().print(_line(run, turn + 1))
+                    runs.append(run)
+    Console().print(_table(runs))
+    if not asked.dry:
+        _store(runs, asked)
+    return 0
+
+
+def _asked(words: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench-latency", description=__doc__)
+    parser.add_argument("--systems", type=_listed, default=list(SYSTEMS), help=", ".join(SYSTEMS))
+    parser.add_argument("--jobs", type=_listed, default=list(JOBS), help=", ".join(JOBS))
+    parser.add_argument("--rates", type=lambda text: list(map(int, _listed(text))), default=list(RATES))
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--warm-up", type=float, default=15, help="seconds that are left out")
+    parser.add_argument("--seconds", type=float, default=20, help="seconds that are measured")
+    parser.add_argument("--checkpoint-ms", type=int, default=1_000)
+    parser.add_argument("--append", action="store_true", help="keep the stored results of what is not measured now")
+    parser.add_argument("--dry", action="store_true", help="store nothing")
+    asked = parser.parse_args(words)
+    for given, known in ((asked.systems, SYSTEMS), (asked.jobs, JOBS)):
+        for name in given:
+            if name not in known:
+                parser.error(f"there is no {name!r}; there are {', '.join(known)}")
+    return asked
+
+
+def _listed(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
+def _run(name: str, job: str, rate: int, asked: argparse.Namespace) -> dict[str, Any]:
+    system = SYSTEMS[name]
+    with tempfile.TemporaryDirectory(prefix="delays-") as place:
+        folder = Path(place)
+        marks = folder / "marks"
+        marks.mkdir()
+        # The time of a system's start is not known before: it gets a little more, and the first seconds are left out.
+        seconds = asked.warm_up + asked.seconds + _start_s(system.environment)
+        task = DelayTask(job, str(marks), rate, seconds, PARALLELISM, asked.checkpoint_ms, dict(system.options))
+        command = [peer_environments.python_of(system.environment), "-m", f"benchmarks.delays.{system.program}"]
+        ended = processes.run([*command, task.as_json()], _variables(folder), folder, seconds + START_S)
+        found = measured(marks, asked.warm_up)
+        error = ended.error if found is None else None
+        if error:
+            Path(tempfile.gettempdir(), f"{name}-{job}-{rate}.log").write_text((folder / "log").read_text())
+    return {"system": name, "job": job, "rate": rate, "error": error, "peak_mb": round(ended.peak_mb), **(found or {})}
+
+
+def _start_s(environment: str) -> float:
+    return {"bytewax": 2, "flink": 12, "penstock": 12}[environment]
+
+
+def _variables(folder: Path) -> dict[str, str]:
+    path = os.pathsep.join([str(results.ROOT), str(results.ROOT / "src")])
+    given = {"JAVA_HOME": str(java_home()), "PYTHONPATH": path, "TMPDIR": str(folder)}
+    return {**os.environ, **given}
+
+
+def _line(run: dict[str, Any], turn: int) -> str:
+    told = run["error"] or "no result" if "p50" not in run else f"p50 {run['p50']:g} ms, p99 {run['p99']:g} ms"
+    return f"{run['job']}, {run['rate']:,}/s, {SYSTEMS[run['system']].title}, round {turn}: {told}"
+
+
+def _table(runs: list[dict[str, Any]]) -> Table:
+    table = Table(title=f"Delay in ms until the result is there, parallelism {PARALLELISM}")
+    for title in ("job", "records/s", "system"):
+        table.add_column(title)
+    for title in ("p50", "p90", "p99", "p99.9", "max", "records", "MB"):
+        table.add_column(title, justify="right")
+    for run in runs:
+        figures = [f"{run[name]:,.1f}" if name in run else "-" for name in ("p50", "p90", "p99", "p999", "max")]
+        told = [f"{run.get('samples', 0):,}", f"{run['peak_mb']:,}"]
+        table.add_row(run["job"], f"{run['rate']:,}", SYSTEMS[run["system"]].title, *figures, *told)
+    return table
+
+
+def _store(runs: list[dict[str, Any]], asked: argparse.Namespace) -> None:
+    kept: list[dict[str, Any]] = []
+    if asked.append and (stored := results.read("delays")):
+        new = {(run["system"], run["job"], run["rate"]) for run in runs}
+        kept = [run for run in stored["runs"] if (run["system"], run["job"], run["rate"]) not in new]
+    versions = {each: peer_environments.version(each) for each in ("flink", "bytewax")}
+    heading = results.heading(parallelism=PARALLELISM, rounds=asked.rounds, **versions)
+    timing = {"checkpoint_ms": asked.checkpoint_ms, "warm_up_s": asked.warm_up, "seconds": asked.seconds}
+    results.write("delays", {**heading, **timing, "runs": kept + runs})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

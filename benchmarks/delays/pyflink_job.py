@@ -1,0 +1,164 @@
+"""The jobs in PyFlink, tuned for delay: small bundles, and the buffer timeout that the options of the task name.
+
+Records come from Flink's generator in the JVM, where `DueNumbers` makes each when it is due.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pyflink.common import Configuration, Duration, Time, Types, WatermarkStrategy
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import DataStream, StreamExecutionEnvironment
+from pyflink.datastream.connectors.base import Source
+from pyflink.datastream.functions import KeyedProcessFunction, MapFunction, ProcessWindowFunction
+from pyflink.datastream.state import ValueStateDescriptor
+from pyflink.datastream.window import TumblingEventTimeWindows
+from pyflink.java_gateway import get_gateway
+
+from benchmarks.delays.marks import WINDOW_MS, DelayTask, Marks, other_key
+from benchmarks.peers.flink_cep_jobs import libraries, program
+from benchmarks.peers.reporting import end_with_the_parent
+
+GENERATOR = Path(__file__).with_name("DueNumbers.java")
+RECORD = Types.TUPLE([Types.LONG(), Types.DOUBLE(), Types.LONG()])
+
+
+class CountAndPass(KeyedProcessFunction):
+    """Counts by key, and hands on when the record was due."""
+
+    def open(self, runtime_context: Any) -> None:
+        """Get the state."""
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        """Count."""
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield value[0], value[1], count
+
+
+class CountWindow(ProcessWindowFunction):
+    """Counts what a window has; it was due at the window's end."""
+
+    def process(self, key: int, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
+        """Count."""
+        yield key, float(context.window().end), len(list(elements))
+
+    def clear(self, context: Any) -> None:
+        """Nothing of its own."""
+
+
+class Noting(MapFunction):
+    """Notes the delay of every result."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def open(self, runtime_context: Any) -> None:
+        """Begin a file."""
+        self._marks = Marks(self._folder)
+
+    def map(self, value: Any) -> Any:
+        """Note."""
+        self._marks.note(value[1])
+        return value
+
+
+class DueTime(TimestampAssigner):
+    """Event time is when a record was due."""
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        """Whole milliseconds."""
+        return int(value[1])
+
+
+def environment(task: DelayTask) -> StreamExecutionEnvironment:
+    """A local environment with the classes of the generator."""
+    os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
+    settings = {
+        "python.executable": sys.executable,
+        "python.client.executable": sys.executable,
+        "pipeline.object-reuse": "true",
+        "pipeline.auto-watermark-interval": "10 ms",
+        "pipeline.jars": generator_jar().as_uri(),
+        "taskmanager.memory.managed.size": "512m",
+        "taskmanager.numberOfTaskSlots": str(task.parallelism),
+        "execution.checkpointing.interval": f"{task.checkpoint_ms} ms",
+        "execution.checkpointing.dir": Path(tempfile.mkdtemp()).as_uri(),
+        **task.options,
+    }
+    configuration = Configuration()
+    for key, value in settings.items():
+        configuration.set_string(key, str(value))
+    return StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(task.parallelism)
+
+
+def generator_jar() -> Path:
+    """The generator, compiled."""
+    folder = Path(tempfile.mkdtemp())
+    subprocess.run([program("javac"), "-nowarn", "-d", str(folder), "-cp", libraries(), str(GENERATOR)], check=True)
+    jar = folder / "due.jar"
+    subprocess.run([program("jar"), "cf", str(jar), "-C", str(folder), "DueNumbers.class"], check=True)
+    return jar
+
+
+def due_records(env: StreamExecutionEnvironment, task: DelayTask) -> DataStream:
+    """Records (key, moment it is due in ms)."""
+    jvm = get_gateway().jvm
+    loader = jvm.Thread.currentThread().getContextClassLoader()
+    kind = Types.ROW([Types.LONG(), Types.DOUBLE()])
+    # py4j finds the classes of jars that were added later only through the class loader.
+    constructor = jvm.Class.forName("DueNumbers", True, loader).getConstructors()[0]
+    values = get_gateway().new_array(jvm.Object, 2)
+    values[0], values[1] = task.rate / task.parallelism, jvm.Long.valueOf(task.keys)
+    function = constructor.newInstance(values)
+    count = int(task.rate * task.seconds * 4)
+    source = jvm.org.apache.flink.connector.datagen.source.DataGeneratorSource(
+        function, count, kind.get_java_type_info()
+    )
+    return env.from_source(Source(source), strategy(task), "due", kind)
+
+
+def strategy(task: DelayTask) -> WatermarkStrategy:
+    """Watermarks, where a job needs them."""
+    if task.job != "window":
+        return WatermarkStrategy.no_watermarks()
+    ordered = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(0))
+    return ordered.with_timestamp_assigner(DueTime())
+
+
+def build(records: DataStream, task: DelayTask) -> DataStream:
+    """The results of a job."""
+    keyed = records.key_by(lambda v: v[0], Types.LONG())
+    if task.job == "window":
+        windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS)))
+        return windows.process(CountWindow(), RECORD)
+    counts = keyed.process(CountAndPass(), RECORD)
+    if task.job == "count":
+        return counts
+    keys = task.keys
+    return counts.key_by(lambda v: other_key(v[0], keys), Types.LONG()).process(CountAndPass(), RECORD)
+
+
+def main(task: DelayTask) -> None:
+    """Run for the time that is asked for."""
+    env = environment(task)
+    results = build(due_records(env, task), task).map(Noting(task.folder), RECORD)
+    sink = get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink()
+    results._j_data_stream.sinkTo(sink)
+    client = env.execute_async("delays")
+    time.sleep(task.seconds)  # how long is measured, nothing is waited for
+    client.cancel().result()
+
+
+if __name__ == "__main__":
+    end_with_the_parent()
+    main(DelayTask.from_words(sys.argv[1:]))

@@ -1,0 +1,47 @@
+"""Percentiles and a histogram of the delays of a run, from the counts that its processes left."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from benchmarks.delays.marks import TENTHS, seconds_of
+
+PERCENTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99, "p999": 0.999}
+EDGES_MS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 2_000, 5_000)
+"""Upper ends of the bars of a histogram; what is longer is in a bar of its own."""
+
+
+def percentile(counts: Counter[int], share: float) -> float:
+    """The delay in ms that this share of records does not exceed."""
+    wanted = math.ceil(sum(counts.values()) * share)
+    for tenth in sorted(counts):
+        wanted -= counts[tenth]
+        if wanted <= 0:
+            return tenth / TENTHS
+    return max(counts) / TENTHS
+
+
+def measured(folder: Path, warm_up_s: float) -> dict[str, Any] | None:
+    """What a run shows after its warm-up, which begins with the first result; None if it has shown nothing by then."""
+    seconds = seconds_of(folder)
+    first = min(seconds, default=0)
+    counts: Counter[int] = Counter()
+    for second, found in seconds.items():
+        if second >= first + warm_up_s:
+            counts.update(found)
+    if not counts:
+        return None
+    figures = {name: percentile(counts, share) for name, share in PERCENTILES.items()}
+    return {**figures, "max": max(counts) / TENTHS, "samples": sum(counts.values()), "histogram": histogram(counts)}
+
+
+def histogram(counts: Counter[int]) -> list[int]:
+    """How many delays are in each bar of `EDGES_MS`, and how many are longer."""
+    bars = [0] * (len(EDGES_MS) + 1)
+    for tenth, count in counts.items():
+        place = next((at for at, edge in enumerate(EDGES_MS) if tenth < edge * TENTHS), len(EDGES_MS))
+        bars[place] += count
+    return bars

@@ -1,0 +1,43 @@
+"""The systems whose delays are compared, and how each is told to be quick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+JOBS = {
+    "count": "count by key, one exchange",
+    "count_two": "count by key twice, two exchanges",
+    "window": "windows of a second, a Python function",
+}
+RATES = (1_000, 10_000)
+
+
+@dataclass(frozen=True)
+class System:
+    """A system in one mode: the environment it runs in, its program, and the settings of the mode."""
+
+    title: str
+    environment: str
+    program: str
+    options: dict[str, str] = field(default_factory=dict)
+    is_own: bool = False
+
+
+_CONTINUOUS = {"penstock.execution.mode": "continuous", "pipeline.auto-watermark-interval": "10 ms"}
+_BUNDLES = {"python.fn-execution.bundle.size": "1000", "python.fn-execution.bundle.time": "1"}
+
+
+def _pyflink(mode: str, timeout_ms: int) -> System:
+    settings = {"python.execution-mode": mode, "execution.buffer-timeout.interval": f"{timeout_ms} ms", **_BUNDLES}
+    return System(f"PyFlink, {mode} mode, buffer timeout {timeout_ms} ms", "flink", "pyflink_job", settings)
+
+
+SYSTEMS = {
+    "penstock_continuous": System("Penstock, continuous", "penstock", "penstock_job", _CONTINUOUS, is_own=True),
+    "penstock_micro_batch": System("Penstock, micro-batches", "penstock", "penstock_job", is_own=True),
+    "pyflink_thread_0": _pyflink("thread", 0),
+    "pyflink_thread_1": _pyflink("thread", 1),
+    "pyflink_process_0": _pyflink("process", 0),
+    "pyflink_process_1": _pyflink("process", 1),
+    "bytewax": System("Bytewax, one process", "bytewax", "bytewax_job"),
+}
