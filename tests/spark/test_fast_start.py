@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from penstock.engine.spark.startup.session_config import WORKER_DAEMON
+from penstock.engine.spark.startup.unix_sockets import fits
 from tests.spark.jobs import startup_tricks
 from tests.spark.processes import process_group
 
@@ -20,6 +22,7 @@ PLAIN = {
     "zipped": True,
     "threshold": 700,
     "is_frozen": False,
+    "unix_sockets": False,
     "archive": False,
     "python": sys.executable,
 }
@@ -30,6 +33,7 @@ def test_by_default_all_of_it_is_on(spark: SparkSession) -> None:
     assert (found["daemon"], found["threshold"], found["is_frozen"]) == (WORKER_DAEMON, 50_000, True)
     assert not found["zipped"]
     assert found["archive"]
+    assert found["unix_sockets"] == fits(tempfile.gettempdir())
     assert found["python"] != sys.executable  # the script that leaves the zipped copy out
 
 

@@ -21,13 +21,14 @@ MODULE = "tests.spark.jobs.startup_tricks"
 
 
 def look(number: int) -> dict[str, Any]:
-    """In a worker: what it was forked from, where its PySpark comes from, how it collects garbage."""
+    """In a worker: what it was forked from, where its PySpark comes from, how it collects garbage and talks."""
     command = Path(f"/proc/{os.getppid()}/cmdline").read_text().split("\0")
     return {
         "daemon": command[command.index("-m") + 1],
         "zipped": any(entry.endswith("pyspark.zip") for entry in sys.path),
         "threshold": gc.get_threshold()[0],
         "is_frozen": gc.get_freeze_count() > 0,
+        "unix_sockets": "PYTHON_WORKER_FACTORY_SOCK_DIR" in os.environ,
     }
 
 

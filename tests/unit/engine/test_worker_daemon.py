@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from penstock.engine.spark.startup import worker_daemon
+from penstock.engine.spark.startup import quiet_daemon, worker_daemon
 from penstock.engine.spark.startup.session_config import session_config
 
 
@@ -30,7 +30,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(sys, "argv", ["worker_daemon", "pyspark.worker"])
     monkeypatch.setattr(worker_daemon, "gc", SimpleNamespace(collect=lambda: None, freeze=lambda: None))
     monkeypatch.setattr(worker_daemon, "preload", lambda: None)
-    manager = SimpleNamespace(manager=lambda: happened.append("manager"), worker=lambda *_: 0)
+    manager = SimpleNamespace(manage_workers=lambda: happened.append("manager"))
     monkeypatch.setattr(worker_daemon, "import_module", lambda name: manager)
     return happened
 
@@ -94,8 +94,8 @@ def test_a_worker_whose_java_has_hung_up_ends_without_a_stack() -> None:
     def hung_up(*_: object) -> int:
         raise BrokenPipeError
 
-    assert worker_daemon.ended_quietly(hung_up)(None, True) == 1
-    assert worker_daemon.ended_quietly(lambda *given: len(given))("socket", "authenticated") == 2
+    assert quiet_daemon.ended_quietly(hung_up)(None, True) == 1
+    assert quiet_daemon.ended_quietly(lambda *given: len(given))("socket", "authenticated") == 2
 
 
 def test_a_worker_that_fails_otherwise_says_so() -> None:
@@ -103,4 +103,4 @@ def test_a_worker_that_fails_otherwise_says_so() -> None:
         raise OSError("no space")
 
     with pytest.raises(OSError, match="no space"):
-        worker_daemon.ended_quietly(failing)()
+        quiet_daemon.ended_quietly(failing)()

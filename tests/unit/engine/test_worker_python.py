@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.spark.startup.worker_python import worker_python
+from penstock.engine.spark.startup.worker_python import is_worker_python, worker_python
 
+QUIET = "penstock.engine.spark.startup.quiet_daemon"
 SHOW = "import os, sys; print(os.environ.get('PYTHONPATH')); print(sys.executable); print(sys.argv[1:])"
 
 
@@ -38,6 +39,24 @@ def test_zipped_copies_are_left_out_and_nothing_else() -> None:
 
 def test_it_runs_without_a_path() -> None:
     assert _shown(worker_python(is_local=True), None)[0] == ""
+
+
+def test_processes_for_workers_are_the_quiet_ones(tmp_path: Path) -> None:
+    other = tmp_path / "python"
+    other.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+    other.chmod(0o755)
+    program = worker_python(is_local=True, executable=str(other))
+
+    def started(*words: str) -> list[str]:
+        return subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout.splitlines()
+
+    assert started("-m", "pyspark.daemon", "a worker", "*") == ["-m", QUIET, "a worker", "*"]
+    assert started("-m", "another.daemon", "pyspark.daemon") == ["-m", "another.daemon", "pyspark.daemon"]
+
+
+def test_a_script_is_known_by_its_path() -> None:
+    assert is_worker_python(worker_python(is_local=True))
+    assert not is_worker_python(sys.executable)
 
 
 def test_elsewhere_it_is_this_python() -> None:

@@ -26,7 +26,7 @@ from penstock.engine.spark.startup.session_config import (
 )
 from penstock.engine.spark.startup.unix_sockets import unix_socket_settings
 from penstock.engine.spark.startup.worker_equipment import equip_workers, let_workers_find_penstock, need_no_equipment
-from penstock.engine.spark.startup.worker_python import worker_python
+from penstock.engine.spark.startup.worker_python import is_worker_python, worker_python
 from penstock.engine.spark.told_to_spark import is_submitted, told_to_spark
 from penstock.graph.settings import JobSettings
 from penstock.java import java_home, quiet_java_home
@@ -87,7 +87,8 @@ def _new_session(settings: JobSettings) -> SparkSession:
     if archive is not None:
         java_options = config[JAVA_OPTIONS]
         config = {**config, JAVA_OPTIONS: f"{java_options} {archive.options(java_options)}".strip()}
-    if made.is_local and fast_start:
+    if made.is_local and fast_start and is_worker_python(os.environ["PYSPARK_PYTHON"]):
+        # Other Pythons would tell of every worker that Java hangs up on.
         config = {**config, **unix_socket_settings({**told, **given})}
     if made.needs_folder:
         # What is left of a driver that is killed is found, and removed, by the next one.

@@ -9,15 +9,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from penstock.engine.spark.worker_deaths import note_deaths
 
 PRELOADED = ("pandas", "pyspark.worker", "penstock.datastream", "penstock.engine.spark.tasks")
 _PLAIN_DAEMON = "pyspark.daemon"
+_QUIET_DAEMON = "penstock.engine.spark.startup.quiet_daemon"
 # Comes with pyarrow, whether its allocator is used or not; jemalloc stops it before a fork and starts it after.
 _FORK_SAFE_THREADS = {"jemalloc_bg_thd"}
 _THREADS = Path("/proc/self/task")
@@ -37,21 +36,6 @@ def other_threads(threads: Path = _THREADS) -> list[str]:
     return [name for name in names if name not in _FORK_SAFE_THREADS]
 
 
-def ended_quietly(worker: Callable[..., int]) -> Callable[..., int]:
-    """Spark's function for the life of a worker, without a stack on the terminal when Java has hung up.
-
-    Java does so to the tasks of a job that is cancelled. Through a Unix socket a worker notices when it says goodbye.
-    """
-
-    def run(*arguments: Any) -> int:
-        try:
-            return worker(*arguments)
-        except (BrokenPipeError, ConnectionResetError):
-            return 1  # as for a task that failed: this process is not used again
-
-    return run
-
-
 def main() -> None:
     """Be the daemon; where anything is not as it should be, Spark's own without preparation."""
     try:
@@ -66,9 +50,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     note_deaths(os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None)
-    daemon = import_module(_PLAIN_DAEMON)
-    daemon.worker = ended_quietly(daemon.worker)
-    daemon.manager()
+    import_module(_QUIET_DAEMON).manage_workers()
 
 
 if __name__ == "__main__":

@@ -16,8 +16,10 @@ import pyspark
 
 from penstock.user_cache import user_cache, write_program
 
+_DAEMON = "penstock.engine.spark.startup.quiet_daemon"
 _SCRIPT = """#!/bin/sh
-# Written by Penstock: Python without the zipped copies of PySpark and Py4J that Spark puts in front of its path.
+# Written by Penstock: Python without the zipped copies of PySpark and Py4J that Spark puts in front of its path,
+# and with a process for workers that is quiet when Java hangs up.
 kept=
 set -f
 IFS=:
@@ -28,6 +30,10 @@ for entry in $PYTHONPATH; do
     esac
 done
 export PYTHONPATH="$kept"
+if [ "$1 $2" = "-m pyspark.daemon" ]; then
+    shift 2
+    set -- -m {daemon} "$@"
+fi
 exec {python} "$@"
 """
 
@@ -37,9 +43,18 @@ def worker_python(*, is_local: bool, executable: str = sys.executable, package: 
     package = package or str(pyspark.__file__)
     if not is_local or os.name != "posix" or not Path(package).exists():  # a PySpark out of a zip has no other copy
         return executable
-    program = user_cache() / "python" / re.sub(r"\W+", "_", executable).strip("_")
+    program = _program(executable)
     try:
-        write_program(program, _SCRIPT.format(python=shlex.quote(executable)))
+        write_program(program, _SCRIPT.format(python=shlex.quote(executable), daemon=_DAEMON))
     except OSError:  # a cache that cannot be written to costs time and nothing else
         return executable
     return str(program)
+
+
+def is_worker_python(program: str) -> bool:
+    """Whether Spark's processes are started with the script of this Python."""
+    return program == str(_program(sys.executable))
+
+
+def _program(executable: str) -> Path:
+    return user_cache() / "python" / re.sub(r"\W+", "_", executable).strip("_")
