@@ -1,7 +1,7 @@
 # Every target sets up what it needs; the first run takes a few minutes, later ones start at once.
 .DEFAULT_GOAL := help
 .PHONY: screenshots help demo test test-fast test-spark coverage wheel-check fmt lint types check kill versions clean
-.PHONY: bench bench-quick bench-verify bench-parts bench-growth bench-page nexmark
+.PHONY: bench bench-quick bench-verify bench-parts bench-latency bench-growth bench-page nexmark
 .DELETE_ON_ERROR:
 
 export PYTHON
@@ -81,6 +81,9 @@ nexmark: $(JAVA) ## the queries of Nexmark in Penstock and Flink SQL; ARGS=--ver
 
 bench-parts: $(JAVA) ## measure parts of Penstock alone: windows, Kafka, memory, checkpoints and others
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-latency: $(JAVA) ## measure the delay of a record in both modes of Penstock, in PyFlink and in Bytewax
+	$(BIN)/python -m benchmarks.delays $(ARGS)
 
 bench-growth: $(JAVA) ## measure how the cost of a record grows with keys, state, operators, levels, parallelism
 	$(BIN)/python -m benchmarks.growth $(ARGS)

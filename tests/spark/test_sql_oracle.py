@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from sqlglot import parse_one
+from sqlglot.expressions import AggFunc, Literal, Select
 
 from penstock.common import Row, RowKind
 from penstock.datastream import StreamExecutionEnvironment
@@ -89,6 +91,21 @@ def batched(query: Query, spark: SparkSession) -> Counter[Any]:
     return Counter(tuple(map(plain, row)) for row in spark.sql(query.for_spark).collect())
 
 
+def is_same(query: Query, found: Counter[Any], wanted: Counter[Any], spark: SparkSession) -> bool:
+    """Whether both agree. A streaming aggregate without groups has no row before its first record, as in Flink."""
+    return found == wanted or (not found and counts_nothing(query, spark))
+
+
+def counts_nothing(query: Query, spark: SparkSession) -> bool:
+    """Whether a query is an aggregate without groups of no rows."""
+    tree = parse_one(query.for_spark, dialect="spark")
+    if not isinstance(tree, Select) or tree.args.get("group") or not any(each.find(AggFunc) for each in tree.selects):
+        return False
+    rows = tree.copy()
+    rows.set("expressions", [Literal.number(1)])
+    return not spark.sql(rows.sql(dialect="spark")).collect()
+
+
 def plain(value: Any) -> Any:
     """A value as both give it: numbers by what they are worth."""
     if isinstance(value, bool) or value is None:
@@ -127,7 +144,8 @@ def drawn(batch: SparkSession, seed: int) -> Iterator[Tables]:
 def test_a_streaming_query_gives_what_spark_gives_at_once(
     query: Query, drawn: Tables, batch: SparkSession, seed: int
 ) -> None:
-    assert streamed(query, drawn.for_flink(seed)) == batched(query, batch)
+    found, wanted = streamed(query, drawn.for_flink(seed)), batched(query, batch)
+    assert is_same(query, found, wanted, batch), (query, found, wanted)
 
 
 @pytest.mark.soak
@@ -138,5 +156,6 @@ def test_every_query_on_other_tables(number: int, batch: SparkSession, seed: int
     for place, query in enumerate(QUERIES):
         wanted = batched(query, batch)
         for run in range(4):
-            assert streamed(query, tables.for_flink(seed + 1000 * number + 10 * place + run)) == wanted, query
+            found = streamed(query, tables.for_flink(seed + 1000 * number + 10 * place + run))
+            assert is_same(query, found, wanted, batch), (query, found, wanted)
     values.clear()

@@ -1,0 +1,79 @@
+"""Delays of records: how they are noted, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchmarks.delays import marks
+from benchmarks.delays.marks import DelayTask, Marks, seconds_of
+from benchmarks.delays.summary import EDGES_MS, histogram, measured, percentile
+from benchmarks.delays.systems import SYSTEMS
+from benchmarks.pages.delays import delays_section
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Milliseconds that the clock shows."""
+    shown = [0]
+    monkeypatch.setattr(marks, "time", type("Clock", (), {"time_ns": staticmethod(lambda: shown[0] * 1_000_000)}))
+    return shown
+
+
+def test_delays_are_kept_by_second_and_tenth(tmp_path: Path, clock: list[int]) -> None:
+    noted = Marks(str(tmp_path))
+    for now, due in ((5_000, 4_990.0), (5_001, 4_990.95), (6_000, 5_999.75), (7_000, 7_000.0)):
+        clock[0] = now
+        noted.note(due)
+    assert seconds_of(tmp_path) == {5: Counter({100: 2}), 6: Counter({2: 1})}  # the second that runs is not written yet
+
+
+def test_files_of_all_processes_count_together(tmp_path: Path, clock: list[int]) -> None:
+    for _ in range(2):
+        noted = Marks(str(tmp_path))
+        for clock[0] in (1_000, 2_000):
+            noted.note(990.0)
+    assert seconds_of(tmp_path) == {1: Counter({100: 2})}
+
+
+def test_percentiles_are_those_of_all_records() -> None:
+    counts = Counter({tenth: 1 for tenth in range(1, 1001)})
+    assert [percentile(counts, share) for share in (0.5, 0.99, 1.0)] == [50.0, 99.0, 100.0]
+
+
+def test_the_warm_up_is_left_out(tmp_path: Path, clock: list[int]) -> None:
+    noted = Marks(str(tmp_path))
+    for clock[0], due in ((1_000, 0.0), (2_000, 1_000.0), (3_000, 2_990.0), (4_000, 4_000.0)):
+        noted.note(due)
+    found = measured(tmp_path, 2)
+    assert found is not None
+    assert (found["samples"], found["p50"], found["max"]) == (1, 10.0, 10.0)
+    assert measured(tmp_path, 60) is None
+
+
+def test_every_delay_has_its_bar() -> None:
+    bars = histogram(Counter({0: 1, 9: 1, 10: 1, 49_999: 2, 50_000: 4}))
+    assert (bars[0], bars[1], bars[-2], bars[-1]) == (2, 1, 2, 4)
+    assert len(bars) == len(EDGES_MS) + 1
+
+
+def test_a_task_survives_the_command_line() -> None:
+    task = DelayTask("window", "/folder", 1_000, 5.0, options={"a": "b"})
+    assert DelayTask.from_words([task.as_json()]) == task
+
+
+def test_the_page_has_every_run() -> None:
+    bars = [0] * (len(EDGES_MS) + 1)
+    bars[3] = 7
+    figures = {"p50": 4.0, "p90": 4.5, "p99": 4.9, "p999": 4.9, "max": 5.0, "samples": 7, "histogram": bars}
+    runs = [{"system": name, "job": "count", "rate": 1_000, "error": None, "peak_mb": 1, **figures} for name in SYSTEMS]
+    runs.append({"system": "bytewax", "job": "window", "rate": 10_000, "error": "ended with 1", "peak_mb": 1})
+    heading = {"machine": {"cpu": "a", "cores": 2, "memory_gb": 1, "system": "b"}, "versions": {}, "commit": "c"}
+    timing = {"checkpoint_ms": 1_000, "warm_up_s": 1, "seconds": 2, "rounds": 1, "parallelism": 2, "date": "d"}
+    section = delays_section({**heading, **timing, "runs": runs})
+    for system in SYSTEMS.values():
+        assert f"| {system.title} | 1,000 | 4.0 |" in section.text()
+    assert "| Bytewax, one process | 10,000 | - |" in section.text()
+    assert set(section.pictures) == {"delays_count"}
