@@ -54,6 +54,11 @@ def hold(path: str) -> bool:
     return True
 
 
+def held(path: str) -> tuple[int, ...]:
+    """What a process that is started has to inherit so that it needs a folder of this one too; nothing otherwise."""
+    return (_held[path],) if path in _held else ()
+
+
 def release(path: str) -> None:
     """Say that this process needs a folder no longer."""
     descriptor = _held.pop(path, None)
