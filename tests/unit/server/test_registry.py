@@ -13,6 +13,7 @@ from penstock.errors import ConfigurationError, JobNotFoundError
 from penstock.server.dispatcher.database import open_database
 from penstock.server.dispatcher.registry import ENDED, PREPARING, RUNNING, WAITING, Launch, Registry
 from tests.jdbc.conftest import postgres
+from tests.jdbc.local_postgres import LocalPostgres
 from tests.spark.waiting import wait_until
 
 __all__ = ["postgres"]
@@ -21,13 +22,18 @@ Open = Callable[[], Registry]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
-    """A function that opens the same registry again and again."""
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A registry that is empty."""
     if request.param == "sqlite":
-        url = str(tmp_path / "registry" / "r.sqlite")
-    else:
-        server = request.getfixturevalue("postgres")
-        url = server.url.removeprefix("jdbc:")
+        yield str(tmp_path / "registry" / "r.sqlite")
+        return
+    with request.getfixturevalue("postgres").new_database() as made:
+        yield made
+
+
+@pytest.fixture
+def opened(url: str) -> Iterator[Open]:
+    """A function that opens the same registry again and again."""
     made: list[Registry] = []
 
     def open_registry() -> Registry:
@@ -35,12 +41,6 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         return made[-1]
 
     yield open_registry
-    if request.param == "postgres":
-        database = open_database(url)
-        with database.transaction() as transaction:
-            for table in ("facts", "programs", "submissions", "history", "reports", "requests", "leases"):
-                transaction.run(f"DROP TABLE {table}")
-        database.close()
     for registry in made:
         registry.close()
 
@@ -119,6 +119,81 @@ def test_history_is_limited_and_the_latest_stays(opened: Open) -> None:
     found = registry.ended_job("job3")
     assert found is not None and found["text"] == "again"
     assert registry.ended_job("job0") is None
+
+
+def test_deaths_of_drivers_and_what_is_said_of_them_are_remembered(opened: Open) -> None:
+    one, other = opened(), opened()
+    made = one.add_submission("p", "a.py", Launch())
+    text = "ä\0 \ud83d 100 % of ? and %s"  # what a log may have in it
+    started = one.change(made, state=RUNNING, attempt=1, pid=2**22, process_started=2**40, restart={"kind": "x"})
+    assert started is not None
+    died = one.change(started, state=WAITING, deaths_ms=[2**41], deaths=[text], error=text)
+    assert died is not None and other.submission(made.id) == died
+    assert other.change(started, state=RUNNING) is None  # seen before the death
+    assert [each.deaths for each in other.submissions(WAITING)] == [[text]]
+
+
+def test_of_submissions_that_are_over_the_latest_stay(opened: Open) -> None:
+    registry = opened()
+    made = [registry.add_submission("p", f"{number}.py", Launch()) for number in range(5)]
+    for each in made[1:]:
+        assert registry.change(each, state=ENDED) is not None
+    order = [each.id for each in registry.submissions(ENDED)]
+    assert {each.id for each in registry.forget_submissions(2)} == set(order[2:])
+    assert {each.id for each in registry.submissions()} == {made[0].id, *order[:2]}
+    assert registry.forget_submissions(2) == []
+
+
+def test_drivers_on_other_machines_report_and_are_asked(opened: Open) -> None:
+    one, other = opened(), opened()
+    one.set_report("job1", b"\x00\xff first")
+    one.set_report("job1", b"\x00\xff second")
+    one.set_report("job0", b"")
+    assert other.report("job1", 60_000) == b"\x00\xff second"
+    assert other.reporting_jobs(60_000) == ["job0", "job1"]
+    wait_until(lambda: other.reporting_jobs(1) == [], "nothing was heard for a millisecond")
+    assert other.report("job1", 1) is None
+    other.add_request("r1", "job1", '{"do": "cancel"}')
+    other.add_request("r2", "job1", '{"do": "?"}')
+    assert sorted(one.requests("job1")) == [("r1", '{"do": "cancel"}'), ("r2", '{"do": "?"}')]
+    assert other.take_outcome("r1") is None
+    one.set_outcome("r1", '{"result": "ä"}')
+    assert [each for each, _ in one.requests("job1")] == ["r2"]
+    assert other.take_outcome("r1") == '{"result": "ä"}'
+    assert other.take_outcome("r1") is None  # told once
+    one.forget_report("job1")
+    assert other.report("job1", 60_000) is None and one.requests("job1") == []
+    assert other.reporting_jobs(60_000) == ["job0"]
+
+
+def test_many_who_make_the_registry_at_once_make_one(url: str) -> None:
+    start, made = threading.Barrier(6), list[Registry]()
+
+    def open_registry() -> None:
+        start.wait()
+        made.append(Registry(open_database(url)))
+
+    threads = [threading.Thread(target=open_registry) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 6, "a dispatcher could not be started"
+    made[0].set_fact("x", "1")
+    assert [registry.fact("x") for registry in made] == ["1"] * 6
+    for registry in made:
+        registry.close()
+
+
+@pytest.mark.slow
+def test_a_server_of_postgresql_that_was_restarted_is_found_again(postgres: LocalPostgres) -> None:
+    with postgres.new_database() as url:
+        registry = Registry(open_database(url))
+        registry.set_fact("x", "1")
+        name = url.rpartition("/")[2]
+        postgres.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        assert registry.fact("x") == "1"
+        registry.close()
 
 
 def test_what_fails_within_a_transaction_changes_nothing(opened: Open) -> None:

@@ -6,16 +6,18 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from penstock.errors import ConfigurationError
 from penstock.scratch import make_private
 
+_GONE = "the registry in PostgreSQL cannot be reached"
 Row = dict[str, Any]
 _BUSY_SECONDS = 10.0
 _POSTGRES = ("postgresql://", "postgres://")
+_LOCK = 0x70656E73746F636B  # any number that nobody else locks
 
 
 class Transaction(Protocol):
@@ -29,6 +31,9 @@ class Transaction(Protocol):
 
     def now_ms(self) -> int:
         """The time by the clock that all who share the database have in common."""
+
+    def be_alone(self) -> None:
+        """Wait for other transactions that ask for the same, until the end of this one."""
 
 
 class Database(Protocol):
@@ -66,6 +71,9 @@ class _SqliteTransaction:
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
+
+    def be_alone(self) -> None:
+        """One that writes is alone anyway."""
 
 
 class SqliteDatabase:
@@ -123,6 +131,9 @@ class _PostgresTransaction:
         [row] = self.rows("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now_ms")
         return int(row["now_ms"])
 
+    def be_alone(self) -> None:
+        self.rows("SELECT pg_advisory_xact_lock(?)", _LOCK)
+
 
 class PostgresDatabase:
     """A server that several machines reach."""
@@ -143,7 +154,7 @@ class PostgresDatabase:
             try:
                 return psycopg.connect(url, autocommit=False, row_factory=dict_row, connect_timeout=5)
             except psycopg.Error as error:
-                raise ConfigurationError(f"the registry in PostgreSQL cannot be reached: {error}") from None
+                raise ConfigurationError(f"{_GONE}: {error}") from None
 
         self._connect = connect
         self._connection = connect()
@@ -154,13 +165,20 @@ class PostgresDatabase:
         with self._lock:
             if self._connection.closed:
                 self._connection = self._connect()
-            try:
-                with self._connection.transaction(), self._connection.cursor() as cursor:
-                    yield _PostgresTransaction(cursor)
-            except self._error:
-                if self._connection.broken:
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(self._connection.transaction())
+                except self._error:  # PostgreSQL was restarted since it was asked last; nothing is done yet
                     self._connection.close()
-                raise
+                    self._connection = self._connect()
+                    stack.enter_context(self._connection.transaction())
+                try:
+                    yield _PostgresTransaction(stack.enter_context(self._connection.cursor()))
+                except self._error as error:
+                    if not self._connection.broken:
+                        raise
+                    self._connection.close()
+                    raise ConfigurationError(f"{_GONE}: {error}") from None
 
     def close(self) -> None:
         """Let go of the connection."""
