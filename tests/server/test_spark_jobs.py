@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.commands import app
+from tests.server.packages import only_from, wheel
 from tests.server.servers import COUNTING, ENDLESS, SETTINGS, Server, counted, is_exactly_once, server
 from tests.spark.processes import ProcessGroup, quick_spark
 from tests.spark.waiting import wait_until
@@ -18,15 +21,33 @@ from tests.spark.waiting import wait_until
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(300)]
 
 OPTIONS = [f"-D{key}={value}" for key, value in SETTINGS.items() if key != "penstock.engine"]
+OPTIONS.append("-Dspark.ui.enabled=true")
+
+
+# What a program requires must be there where Spark's workers run it, and not only in its driver.
+COLOURED = COUNTING.replace("    def open(self, context):", "    def open(self, context):\n        import shades")
 
 
 def submit(running: Server, program: Path, *arguments: str) -> tuple[str, str]:
     """Submit with the command, for Spark on two cores; returns the ids of the job and of the submission."""
+    (program.parent / "requirements").write_text("shades\n")
     client = {"PENSTOCK_SERVER": running.url, "PENSTOCK_TOKEN": str(running.token)}
-    words = ["submit", "--json", "--master", "local[2]", *OPTIONS, str(program), *arguments]
+    words = [
+        "submit",
+        "--json",
+        "--master",
+        "local[2]",
+        *OPTIONS,
+        "-r",
+        str(program.parent / "requirements"),
+        str(program),
+        *arguments,
+    ]
     told = CliRunner().invoke(app, words, env=client)
     assert told.exit_code == 0, told.output + running.log.read_text()
     answer = json.loads(told.stdout)
+    shown = CliRunner().invoke(app, ["info", answer["job_id"]], env=client).stdout
+    assert "Spark's pages: http://127.0.0.1:" in shown, shown
     return answer["job_id"], answer["submission"]
 
 
@@ -36,6 +57,8 @@ def check_pages(running: Server, job: str) -> None:
     wait_until(lambda: running.document(job)["cluster"]["workers"], "Spark has told of its executors")
     cluster = running.document(job)["cluster"]
     assert (cluster["engine"], cluster["master"]) == ("spark", "local[2]")
+    with urllib.request.urlopen(cluster["web_url"], timeout=30) as page:  # Spark's own pages
+        assert page.status == 200
     vertices = running.get(f"/jobs/{job}")["vertices"]
     assert any("count" in each["name"] for each in vertices)
     assert [(each["status"], each["parallelism"]) for each in vertices] == [("RUNNING", 2)] * len(vertices)
@@ -47,8 +70,8 @@ def check_pages(running: Server, job: str) -> None:
     assert listed["totalResource"]["taskHeapMemory"] > 100  # what Spark may keep, in MB
     one = running.get(f"/taskmanagers/{listed['id']}")
     assert one["metrics"]["heapMax"] == cluster["workers"][0]["memory_bytes"] > 0
-    told = running.get(f"/taskmanagers/{listed['id']}/metrics?get=completed_tasks")
-    assert float(told[0]["value"]) > 0
+    path = f"/taskmanagers/{listed['id']}/metrics?get=completed_tasks"
+    wait_until(lambda: float(running.get(path)[0]["value"]) > 0, "Spark has told of tasks")
     at = running.get(f"/jobs/{job}/vertices/{vertices[-1]['id']}/taskmanagers")["taskmanagers"]
     assert [each["taskmanager-id"] for each in at] == [listed["id"]]
     overview = running.get("/overview")
@@ -57,8 +80,10 @@ def check_pages(running: Server, job: str) -> None:
 
 def test_a_job_on_spark_whose_driver_is_killed_goes_on_exactly_once(tmp_path: Path) -> None:
     group = ProcessGroup(tmp_path)
-    (tmp_path / "counting.py").write_text(COUNTING)
-    variables = {**group.variables(), **quick_spark(tmp_path)}
+    (tmp_path / "counting.py").write_text(COLOURED)
+    wheel(tmp_path / "packages", "shades", "1.0", {"shades.py": ""})
+    variables = {**group.variables(), **quick_spark(tmp_path), **only_from(tmp_path / "packages")}
+    variables["PYSPARK_PYTHON"] = sys.executable  # has no such package
     try:
         with server(tmp_path, variables=variables) as one:
             job, submission = submit(one, tmp_path / "counting.py", str(tmp_path / "out"), ENDLESS)
