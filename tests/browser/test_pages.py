@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from penstock.job.document import LOG_FILE
-from penstock.server.access import Access, Role
+from penstock.server.access import Access
 from penstock.server.app import PAGES, create_app
 from penstock.server.job_views import EndedView
 from penstock.server.serving import HttpServer, Place, login_link
+from penstock.tokens import Role
 from tests.browser.chromium import WAIT_MS, picture
 from tests.browser.conftest import Served, ShownJobs
 from tests.browser.shown_jobs import HOSTILE, LONG_NAME, ending, start_wide
@@ -64,6 +65,7 @@ def test_where_sparks_own_pages_are_off_it_says_what_to_set(open_page: OpenPage,
         has_name(page, "quiet")
         assert page.get_by_text("Spark's UI is off; set spark.ui.enabled=true").is_visible()
         assert not page.get_by_role("link", name="Spark UI").is_visible()
+        page.goto("about:blank")  # or it would ask for a job that is gone
     finally:
         served.jobs.hide(document["id"])
     page = open_page(f"#/jobs/{served.kafka}")

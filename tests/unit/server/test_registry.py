@@ -220,6 +220,33 @@ def test_registries_that_cannot_be_used(url: str) -> None:
         open_database(url)
 
 
+def test_a_registry_without_space_says_so_and_goes_on_when_there_is_some(tmp_path: Path) -> None:
+    database = open_database(str(tmp_path / "r" / "x.sqlite"))
+    registry = Registry(database)
+    with database.transaction() as transaction:
+        [row] = transaction.rows("PRAGMA page_count")
+    connection = database._connection  # type: ignore[attr-defined]
+    connection.execute(f"PRAGMA max_page_count={row['page_count'] + 1}")
+    with pytest.raises(ConfigurationError, match=r"x\.sqlite cannot be used: database or disk is full; free some"):
+        registry.add_program("p", "a.py", bytes(1 << 20), "", 1)
+    assert registry.programs() == []
+    connection.execute("PRAGMA max_page_count=100000")
+    registry.add_program("p", "a.py", bytes(1 << 20), "", 1)
+    assert [row["id"] for row in registry.programs()] == ["p"]
+    registry.close()
+
+
+def test_a_registry_that_was_removed_or_put_back_is_not_written_any_more(tmp_path: Path) -> None:
+    path = tmp_path / "r" / "x.sqlite"
+    registry = Registry(open_database(str(path)))
+    path.rename(tmp_path / "backup")
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match=r"x\.sqlite was removed or replaced .* start the server again"):
+            registry.set_fact("x", "lost")
+        path.write_bytes((tmp_path / "backup").read_bytes())
+    registry.close()
+
+
 def test_the_file_of_a_registry_is_the_users_alone(tmp_path: Path) -> None:
     Registry(open_database(str(tmp_path / "r" / "x.sqlite"))).close()
     assert (tmp_path / "r" / "x.sqlite").stat().st_mode & 0o777 == 0o600

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from penstock.errors import ConfigurationError
-from penstock.scratch import make_private
+from penstock.scratch import make_own
 
 _GONE = "the registry in PostgreSQL cannot be reached"
 Row = dict[str, Any]
@@ -82,8 +83,9 @@ class SqliteDatabase:
     bytes_type = "BLOB"
 
     def __init__(self, path: Path) -> None:
-        make_private(str(path.absolute().parent))
+        make_own(str(path.absolute().parent))
         self._lock = threading.Lock()
+        self._path = path
         try:
             self._connection = sqlite3.connect(
                 path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -93,21 +95,49 @@ class SqliteDatabase:
             # Readers do not wait for a writer; what is committed survives the death of the process, and of the machine.
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
+            self._opened = path.stat()
         except sqlite3.Error as error:
-            raise ConfigurationError(f"registry {path} cannot be used: {error}") from None
+            raise self._told(error) from None
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """All that is done in it happens, or nothing."""
         with self._lock:
-            # At once a writer: one that turns into one later may find that another was quicker.
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._check_file()
             try:
+                # At once a writer: one that turns into one later may find that another was quicker.
+                self._connection.execute("BEGIN IMMEDIATE")
                 yield _SqliteTransaction(self._connection)
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                self._roll_back()
+                raise self._told(error) from None
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                self._roll_back()
                 raise
-            self._connection.execute("COMMIT")
+
+    def _check_file(self) -> None:
+        """SQLite would go on with a file that was removed, and all that is written there is lost."""
+        try:
+            is_same = os.path.samestat(self._path.stat(), self._opened)
+        except FileNotFoundError:
+            is_same = False
+        if not is_same:
+            raise ConfigurationError(
+                f"registry {self._path} was removed or replaced while the server ran: put it back if you have it, and "
+                "start the server again"
+            )
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:  # where there is no space SQLite has done it already
+            self._connection.execute("ROLLBACK")
+
+    def _told(self, error: sqlite3.Error) -> ConfigurationError:
+        text = str(error)
+        is_broken = "not a database" in text or "malformed" in text
+        advice = "; restore it or name another with --registry" if is_broken else ""
+        advice = "; free some" if "is full" in text else advice
+        return ConfigurationError(f"registry {self._path} cannot be used: {text}{advice}")
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -6,8 +6,10 @@ links, and contents far larger than the archive are refused.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import lzma
 import re
 import stat
 import zipfile
@@ -33,6 +35,8 @@ _WHEEL = re.compile(
 )
 _REQUIREMENTS = "requirements.txt"
 _MOST_TEXT_BYTES = 1 << 20
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
 
 
 @dataclass(frozen=True)
@@ -80,15 +84,15 @@ def checked_program(name: str, content: bytes, requirements: str = "") -> Progra
 def _check_source(name: str, content: bytes) -> None:
     try:
         compile(content, name, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
-        raise Refusal(400, f"{name} is no Python program: {error}") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise Refusal(400, f"{name} is no Python program: {str(error) or 'too deeply nested'}") from None
 
 
 def _check_archive(name: str, content: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError) as error:
         raise Refusal(400, f"{name} is no zip archive: {error}") from None
     if len(members) > MOST_FILES:
         raise Refusal(413, f"{name} has {len(members)} files, and {MOST_FILES} are allowed")
@@ -121,7 +125,7 @@ def _read(name: str, content: bytes, member: str) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(member) as stream:
             text = stream.read(_MOST_TEXT_BYTES + 1)
-    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, RuntimeError) as error:
+    except (*_DAMAGED, OSError, ValueError) as error:
         raise Refusal(400, f"{name} is damaged: {member} in it cannot be read ({error})") from None
     if len(text) > _MOST_TEXT_BYTES:
         raise Refusal(413, f"{member} in {name} has more than {_MOST_TEXT_BYTES >> 20} MB")
@@ -134,6 +138,10 @@ def _check_member(name: str, member: zipfile.ZipInfo) -> None:
     kind = stat.S_IFMT(member.external_attr >> 16)
     if is_outside or kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         raise Refusal(400, f"{name} has {member.filename[:80]!r} in it: only files and folders are allowed")
+    if member.flag_bits & 1:
+        raise Refusal(400, f"{name} is encrypted: pack it without a password")
+    if member.compress_type not in _COMPRESSIONS:
+        raise Refusal(400, f"{name} is compressed in a way that is not known: pack it with zip")
 
 
 def unpacked(program: Program, folder: Path) -> Path:
@@ -150,12 +158,21 @@ def unpacked(program: Program, folder: Path) -> Path:
         else:
             (draft / program.name).write_bytes(program.content)
         draft.rename(folder)
-    except OSError:
+    except OSError as error:
         if not folder.exists():
-            raise
+            raise _not_unpacked(program, folder, error) from None
+    except _DAMAGED as error:
+        raise Refusal(400, f"{program.name} is damaged ({error}): pack it again") from None
     finally:
         remove_scratch(str(draft))
     return folder
+
+
+def _not_unpacked(program: Program, folder: Path, error: OSError) -> Refusal:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Refusal(507, f"there is no space left in {folder.parent} for a program: free some, and submit it again")
+    name = Path(str(error.filename)).name[:80]
+    return Refusal(400, f"{program.name} cannot be unpacked: {error.strerror}, for {name!r} in it: rename or remove it")
 
 
 def _unpack(program: Program, folder: Path) -> None:
@@ -192,7 +209,7 @@ def entry_of(program: Program, folder: Path, wanted: str | None) -> list[str]:
             return ["--", str(path)]
     if wanted is not None and not wanted.endswith(".py"):
         return ["-m", _module(wanted), "--"]
-    raise Refusal(400, f"{program.name} has no {' or '.join(names)} to run: give the entry")
+    raise Refusal(400, f"{program.name} has no {' or '.join(names)} to run: name what to run with --entry")
 
 
 def _module(name: str) -> str:
