@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.server.dispatcher.database import open_database
+from penstock.server.dispatcher.registry import Registry
 from tests.jdbc.conftest import postgres
 from tests.server.servers import COUNTING, ENDLESS, SETTINGS, counted, exactly, is_exactly_once, server
 from tests.spark.waiting import wait_until
@@ -103,6 +105,16 @@ def test_of_two_dispatchers_one_leads_and_the_other_takes_over(tmp_path: Path, r
         [submission] = third.get("/penstock/submissions")["submissions"]
         assert (submission["state"], submission["job_id"], len(submission["deaths"])) == ("ENDED", job, 1)
         assert len(third.get("/jars")["files"]) == 1
+
+
+def test_a_dispatcher_that_is_told_to_end_leaves_the_lead_to_others(tmp_path: Path) -> None:
+    with server(tmp_path) as one:
+        wait_until(lambda: one.get("/penstock/leader")["is-this-one"], "it leads")
+        one.process.send_signal(signal.SIGTERM)
+        assert one.process.wait(30) == 0
+        registry = Registry(open_database(str(tmp_path / "data" / "registry.sqlite")))
+        assert registry.leader() is None, "nobody has to wait for the end of its lease"
+        registry.close()
 
 
 def test_a_program_that_starts_no_job_says_why(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +99,7 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
     )
     server = HttpServer(app, place, listener)
     shut_down.append(server.stop)
+    signal.signal(signal.SIGTERM, _end)
     dispatcher.start()
     tell(f"penstock server at {server.url}")
     if not access.is_open:
@@ -107,6 +109,11 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
         server.run()
     finally:
         dispatcher.stop()
+
+
+def _end(number: int, frame: object) -> None:
+    """End in good order: the web server raises a signal again when it has ended, and the process would be gone."""
+    raise SystemExit(0)
 
 
 def _log_to(path: Path) -> None:

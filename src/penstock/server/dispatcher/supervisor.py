@@ -135,9 +135,10 @@ class Supervisor:
             _log.warning("%s; it is started again in %.1f s", text, delay / 1000)
 
     def _end(self, submission: Submission, outcome: str, error: str | None = None, **changes: Any) -> None:
-        ended = self._registry.change(submission, state=ENDED, outcome=outcome, error=error, pid=None, **changes)
-        if ended is not None and outcome != "FAILED":
+        # Before it is noted: who is killed in between leaves it to the next one, who would not look at what is over.
+        if outcome != "FAILED":
             shutil.rmtree(self.driver_folder(submission.id) / "checkpoints", ignore_errors=True)
+        self._registry.change(submission, state=ENDED, outcome=outcome, error=error, pid=None, **changes)
 
     def _exit_code(self, submission: Submission) -> int | None:
         try:
