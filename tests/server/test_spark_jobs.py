@@ -24,8 +24,9 @@ OPTIONS = [f"-D{key}={value}" for key, value in SETTINGS.items() if key != "pens
 OPTIONS.append("-Dspark.ui.enabled=true")
 
 
-# What a program requires must be there where Spark's workers run it, and not only in its driver.
-COLOURED = COUNTING.replace("    def open(self, context):", "    def open(self, context):\n        import shades")
+# Spark's workers run in the environment of the program, or they would have other versions of packages than its driver.
+LOOK = "        import sys, shades\n        assert '/environments/' in sys.prefix, sys.prefix\n"
+COLOURED = COUNTING.replace("    def open(self, context):\n", f"    def open(self, context):\n{LOOK}")
 
 
 def submit(running: Server, program: Path, *arguments: str) -> tuple[str, str]:
