@@ -54,6 +54,11 @@ def hold(path: str) -> bool:
     return True
 
 
+def held(path: str) -> tuple[int, ...]:
+    """What a process that is started has to inherit so that it needs a folder of this one too; nothing otherwise."""
+    return (_held[path],) if path in _held else ()
+
+
 def release(path: str) -> None:
     """Say that this process needs a folder no longer."""
     descriptor = _held.pop(path, None)
@@ -94,15 +99,30 @@ def _claimed(path: str) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def make_private(path: str) -> str:
-    """Have a folder of this user's that nobody else can look into; refuses one that is another's, or a link."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with suppress(FileExistsError):
-        os.mkdir(path, 0o700)
-    found = os.lstat(path)
+def make_own(path: str) -> str:
+    """Have a folder of this user's; refuses one that is another's, or a link.
+
+    Nobody else can look into a new one. One that is there keeps its rights: others may have a use for it, as for /tmp.
+    """
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+        found = os.lstat(path)
+    except OSError as error:
+        # A file where a folder above should be is told as one that "exists".
+        reason = "Not a directory" if isinstance(error, FileExistsError) else error.strerror
+        raise ConfigurationError(f"folder {path} cannot be used: {reason}; choose another") from None
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise ConfigurationError(f"{path} is a link or belongs to another user: choose another folder, or remove it")
-    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise ConfigurationError(
+            f"{path} is a link or a file, or belongs to another user: choose another folder, or remove it"
+        )
+    return path
+
+
+def make_private(path: str) -> str:
+    """Have a folder of this user's that nobody else can look into, whatever it was before."""
+    if stat.S_IMODE(os.lstat(make_own(path)).st_mode) & 0o077:
         os.chmod(path, 0o700)
     return path
 

@@ -30,6 +30,10 @@ class ShownJobs(OwnJobs):
         with self._lock:
             self._views[view.job_id] = view
 
+    def hide(self, job_id: str) -> None:
+        with self._lock:
+            del self._views[job_id]
+
 
 @dataclass(frozen=True)
 class Served:

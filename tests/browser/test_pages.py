@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from penstock.job.document import LOG_FILE
-from penstock.server.access import Access, Role
+from penstock.server.access import Access
 from penstock.server.app import PAGES, create_app
+from penstock.server.job_views import EndedView
 from penstock.server.serving import HttpServer, Place, login_link
+from penstock.tokens import Role
 from tests.browser.chromium import WAIT_MS, picture
 from tests.browser.conftest import Served, ShownJobs
 from tests.browser.shown_jobs import HOSTILE, LONG_NAME, ending, start_wide
@@ -50,6 +52,26 @@ def test_the_list_tells_how_every_job_is_doing(open_page: OpenPage, served: Serv
     assert "need" in page.locator(".health-line").inner_text()
     page.get_by_role("link", name="orders", exact=True).click()
     has_name(page, "orders")
+
+
+def test_where_sparks_own_pages_are_off_it_says_what_to_set(open_page: OpenPage, served: Served) -> None:
+    [kafka] = [view for view in served.jobs.views() if view.job_id == served.kafka]
+    document = {**kafka.document(), "id": "e" * 32, "name": "quiet"}
+    worker = {"id": "driver", "host": "h:1", "cores": 2, "active_tasks": 0, "memory_bytes": 1}
+    document["cluster"] = {**document["cluster"], "web_url": None, "workers": [worker]}
+    served.jobs.show(EndedView(document))
+    try:
+        page = open_page(f"#/jobs/{document['id']}")
+        has_name(page, "quiet")
+        assert page.get_by_text("Spark's UI is off; set spark.ui.enabled=true").is_visible()
+        assert not page.get_by_role("link", name="Spark UI").is_visible()
+        page.goto("about:blank")  # or it would ask for a job that is gone
+    finally:
+        served.jobs.hide(document["id"])
+    page = open_page(f"#/jobs/{served.kafka}")
+    has_name(page, "clicks")
+    assert page.get_by_role("link", name="Spark UI").is_visible()
+    assert not page.get_by_text("Spark's UI is off").is_visible()
 
 
 def test_the_graph_is_live(open_page: OpenPage, served: Served) -> None:

@@ -10,6 +10,8 @@ import signal
 import socket
 import subprocess
 import tempfile
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +104,16 @@ class LocalPostgres:
 
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(host="127.0.0.1", port=self.port, user="tester", dbname="postgres", autocommit=True)
+
+    @contextlib.contextmanager
+    def new_database(self) -> Iterator[str]:
+        """A database that nobody else uses, by its URL; dropped with whoever is still connected to it."""
+        name = f"d_{uuid.uuid4().hex[:12]}"
+        self.run(f"CREATE DATABASE {name}")
+        try:
+            yield f"postgresql://tester@127.0.0.1:{self.port}/{name}"
+        finally:
+            self.run(f"DROP DATABASE {name} WITH (FORCE)")
 
     def run(self, sql: str) -> list[Any]:
         with self.connect() as connection:

@@ -10,7 +10,7 @@ import sys
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -128,13 +128,15 @@ class Server:
 
 
 @contextmanager
-def server(folder: Path, *options: str, name: str = "server", is_last: bool = True) -> Iterator[Server]:
+def server(
+    folder: Path, *options: str, name: str = "server", is_last: bool = True, variables: Mapping[str, str] | None = None
+) -> Iterator[Server]:
     """A server whose files are below a folder, which others can share; ended when the block is left.
 
-    Its drivers are too, if it is the last one.
+    Its drivers are too, if it is the last one. They have its variables, as it has those that are given.
     """
     log = folder / f"{name}.log"
-    environment = {**os.environ, "PENSTOCK_HOME": str(folder / "h")}
+    environment = {**os.environ, "PENSTOCK_HOME": str(folder / "h"), **(variables or {})}
     data = ["--folder", str(folder / "data")]
     command = [sys.executable, "-m", "penstock", "server", "--port", "0", *data, *options]
     with open(log, "w") as stream:

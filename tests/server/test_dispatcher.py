@@ -7,12 +7,18 @@ import signal
 import subprocess
 import sys
 import urllib.error
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from penstock.server.dispatcher.database import open_database
+from penstock.server.dispatcher.registry import Registry
+from tests.jdbc.conftest import postgres
 from tests.server.servers import COUNTING, ENDLESS, SETTINGS, counted, exactly, is_exactly_once, server
 from tests.spark.waiting import wait_until
+
+__all__ = ["postgres"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -70,10 +76,20 @@ def test_killing_the_dispatcher_disturbs_no_job_and_the_next_one_finds_it(tmp_pa
     assert is_exactly_once(counted(tmp_path / "out"))
 
 
-def test_of_two_dispatchers_one_leads_and_the_other_takes_over(tmp_path: Path) -> None:
-    with server(tmp_path, name="first") as first:
+@pytest.fixture(params=["sqlite", "postgres"])
+def registry(request: pytest.FixtureRequest) -> Iterator[list[str]]:
+    """Options of a server for its registry."""
+    if request.param == "sqlite":
+        yield []
+        return
+    with request.getfixturevalue("postgres").new_database() as url:
+        yield ["--registry", url]
+
+
+def test_of_two_dispatchers_one_leads_and_the_other_takes_over(tmp_path: Path, registry: list[str]) -> None:
+    with server(tmp_path, *registry, name="first") as first:
         wait_until(lambda: first.get("/penstock/leader")["is-this-one"], "the first leads")
-        with server(tmp_path, name="second") as second:
+        with server(tmp_path, *registry, name="second") as second:
             job = second.run(second.upload("counting.py", COUNTING.encode()), [str(tmp_path / "out"), ENDLESS])
             assert not second.get("/penstock/leader")["is-this-one"]
             pid = second.pid_of(job)
@@ -82,7 +98,23 @@ def test_of_two_dispatchers_one_leads_and_the_other_takes_over(tmp_path: Path) -
             wait_until(lambda: second.get("/penstock/leader")["is-this-one"], "the second leads", seconds=10)
             wait_until(lambda: second.state(job) == "RUNNING" and second.pid_of(job) != pid, "the job goes on")
             second.drain(job, tmp_path / "savepoints")
+            assert len(second.get(f"/jobs/{job}/exceptions")["exceptionHistory"]["entries"]) == 1
     assert is_exactly_once(counted(tmp_path / "out"))
+    with server(tmp_path, *registry, name="third") as third:
+        assert third.state(job) == "FINISHED"
+        [submission] = third.get("/penstock/submissions")["submissions"]
+        assert (submission["state"], submission["job_id"], len(submission["deaths"])) == ("ENDED", job, 1)
+        assert len(third.get("/jars")["files"]) == 1
+
+
+def test_a_dispatcher_that_is_told_to_end_leaves_the_lead_to_others(tmp_path: Path) -> None:
+    with server(tmp_path) as one:
+        wait_until(lambda: one.get("/penstock/leader")["is-this-one"], "it leads")
+        one.process.send_signal(signal.SIGTERM)
+        assert one.process.wait(30) == 0
+        registry = Registry(open_database(str(tmp_path / "data" / "registry.sqlite")))
+        assert registry.leader() is None, "nobody has to wait for the end of its lease"
+        registry.close()
 
 
 def test_a_program_that_starts_no_job_says_why(tmp_path: Path) -> None:

@@ -44,8 +44,7 @@ class ProcessGroup:
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
         marked = {
             **inherited,
-            _MARK: self._mark,
-            "TMPDIR": str(self.scratch),
+            **self.variables(),
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
             "PYSPARK_PYTHON": sys.executable,
             **environment,
@@ -57,6 +56,10 @@ class ProcessGroup:
         program = Program(process, log)
         self._started.append(program)
         return program
+
+    def variables(self) -> dict[str, str]:
+        """What makes a process, and all that it starts, one of the group."""
+        return {_MARK: self._mark, "TMPDIR": str(self.scratch)}
 
     def alive(self) -> list[psutil.Process]:
         """Every living process of the group, orphans too."""

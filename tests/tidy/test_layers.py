@@ -19,6 +19,7 @@ LAYERS: dict[str, set[str]] = {
     # What is on this machine: a place for files, one for a while, a Java.
     "user_cache": set(),
     "scratch": {"errors"},
+    "tokens": {"errors", "scratch"},
     "java": {"errors", "user_cache"},
     "kafka_broker": {"errors", "java", "user_cache"},
     # The foundation: types, configuration, metrics, files, keys.
@@ -46,7 +47,7 @@ LAYERS: dict[str, set[str]] = {
     | PLAN
     | {"checkpoint", "keys", "runtime", "scratch", "state", "storage", "vocabulary"},
     # The driver of a job knows no engine; engines are adapters to it.
-    "job": CORE | VERSIONS | {"scratch", "user_cache"},
+    "job": CORE | VERSIONS | {"scratch", "tokens", "user_cache"},
     "engine": CORE | VERSIONS | {"asynchronous", "java", "job", "scratch", "state_processor", "user_cache"},
     # Front ends: they build graphs of the same vocabulary.
     "datastream": CORE | {"scratch"},
@@ -59,11 +60,24 @@ LAYERS: dict[str, set[str]] = {
     # Drives the engine that needs no Spark, and plugs crashes into it.
     "testing": CORE | VERSIONS | {"asynchronous", "datastream", "engine.in_process", "job"},
     # Follows checkpoint directories and answers from its own copy; no job and no engine is asked for anything.
-    "queryable": CORE | VERSIONS | {"job.cards", "scratch", "user_cache"},
-    "server": CORE | VERSIONS | {"datastream", "engine", "job", "queryable", "scratch", "table", "user_cache"},
+    "queryable": CORE | VERSIONS | {"job.cards", "scratch", "tokens", "user_cache"},
+    "server": CORE
+    | VERSIONS
+    | {"datastream", "engine", "job", "queryable", "scratch", "table", "tokens", "user_cache"},
     "cli": CORE
     | VERSIONS
-    | {"datastream", "engine", "job", "kafka_broker", "queryable", "scratch", "server", "table", "user_cache"},
+    | {
+        "datastream",
+        "engine",
+        "job",
+        "kafka_broker",
+        "queryable",
+        "scratch",
+        "server",
+        "table",
+        "tokens",
+        "user_cache",
+    },
     "__main__": {"cli"},
 }
 

@@ -93,6 +93,8 @@ def _show_head(document: dict[str, Any]) -> None:
     )
     if document["cluster"].get("web_url"):
         typer.echo(f"Spark's pages: {document['cluster']['web_url']}")
+    elif document["cluster"].get("workers") and document["cluster"]["engine"] == "spark" and not document["ended_ms"]:
+        typer.echo("Spark's pages: off; set spark.ui.enabled=true")
 
 
 def _show_vertices(document: dict[str, Any]) -> None:

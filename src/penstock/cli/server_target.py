@@ -16,7 +16,7 @@ from typing import Any
 from penstock.cli.targets import Status, status_of, the_one_meant
 from penstock.errors import ConfigurationError, JobNotFoundError, PenstockError
 from penstock.job.cards import user_folder
-from penstock.job.reporting import TOKEN
+from penstock.tokens import TOKEN, Role, tokens_in
 
 _SECONDS = 120.0
 _POLL_SECONDS = 0.3
@@ -156,11 +156,10 @@ def _own_token(host: str) -> str | None:
     """The token of this user's own server; sent to no other machine."""
     if not _is_loopback(host):
         return None
-    try:
-        lines = (user_folder() / "server" / "tokens").read_text().splitlines()
-    except OSError:
+    path = user_folder() / "server" / "tokens"
+    if not path.exists():
         return None
-    return next((line.split()[1] for line in lines if line.startswith("operate ")), None)
+    return next((token for token, role in tokens_in(path).items() if role == Role.OPERATE), None)
 
 
 def _is_loopback(host: str) -> bool:

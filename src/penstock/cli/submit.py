@@ -100,7 +100,10 @@ def _submit(path: Path, launch: dict[str, Any], server: str, requirements: Path 
 
     if requirements is not None and not requirements.is_file():
         raise typer.BadParameter(f"there is no file {requirements}", param_hint="--requirements")
-    needed = "" if requirements is None else requirements.read_text()
+    try:
+        needed = "" if requirements is None else requirements.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise typer.BadParameter(f"{requirements} is not a text in UTF-8", param_hint="--requirements") from None
     client = ServerTarget(server)
     name, content = packed(path)
     with waiting_for(f"{path.name} to be uploaded"):

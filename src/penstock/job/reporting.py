@@ -16,12 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from penstock.errors import ConfigurationError
+from penstock.tokens import TOKEN
 
 REPORT_TO = "PENSTOCK_REPORT_TO"
 """Variable with the URL of the server that the jobs of a process report to."""
-
-TOKEN = "PENSTOCK_TOKEN"
-"""Variable with the token for it."""
 
 _EVERY_SECONDS = 2.0
 _CALL_SECONDS = 10.0

@@ -5,60 +5,25 @@ from __future__ import annotations
 import hmac
 import json
 import os
-import secrets
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from penstock.errors import ConfigurationError
 from penstock.job.cards import user_folder
-
-TOKEN = "PENSTOCK_TOKEN"
-"""Variable that has the token, for servers and clients."""
-
-_LEAST_LENGTH = 16
+from penstock.tokens import TOKEN, Role, checked_token, own_tokens_in
 
 
-def own_tokens() -> list[str]:
-    """The tokens of this user's servers: from the environment, or from a file that is made if it is not there.
-
-    The file is the one that the dispatcher has too (`penstock.server.access`).
-    """
+def own_tokens() -> dict[str, Role]:
+    """The tokens of this user's servers: from the environment, or from the file that `penstock server` has too."""
     given = os.environ.get(TOKEN)
     if given:
-        return [checked_token(given)]
-    path = user_folder() / "server" / "tokens"
-    if not path.exists():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w") as stream:
-                stream.write(f"operate {secrets.token_urlsafe(24)}\nread {secrets.token_urlsafe(24)}\n")
-        except FileExistsError:
-            pass  # another server of the user's was quicker
-    return tokens_in(path)
+        return {checked_token(given): Role.READ}
+    return own_tokens_in(user_folder() / "server" / "tokens")
 
 
 def own_token() -> str:
     """The token that a client of this user sends: one that may only read, if there is one."""
-    return own_tokens()[-1]
-
-
-def tokens_in(path: Path) -> list[str]:
-    """The tokens in a file of lines `read TOKEN` or `operate TOKEN`; the file must be the user's alone."""
-    if path.stat().st_mode & 0o077:
-        raise ConfigurationError(f"others can read the tokens in {path}: run `chmod 600 {path}`")
-    found = [line.split()[1] for line in path.read_text().splitlines() if len(line.split()) == 2]
-    if not found:
-        raise ConfigurationError(f"{path} has no tokens: write a line `read TOKEN`, or remove the file")
-    return list(map(checked_token, found))
-
-
-def checked_token(token: str) -> str:
-    """A token; one that is easily guessed is refused."""
-    if len(token) < _LEAST_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
-        raise ConfigurationError(f"a token must have at least {_LEAST_LENGTH} printable ASCII characters, no spaces")
-    return token
+    tokens = own_tokens()
+    return min(tokens, key=lambda token: tokens[token])
 
 
 class TokenGuard:

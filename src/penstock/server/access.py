@@ -9,27 +9,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-import enum
 import hmac
-import secrets
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.errors import ConfigurationError
-from penstock.scratch import make_private, open_private
+from penstock.tokens import Role, checked_token, own_tokens_in, tokens_in
 
 COOKIE = "penstock_session"
 SESSION_SECONDS = 12 * 3600
 LINK_SECONDS = 600
-_LEAST_LENGTH = 16
-
-
-class Role(enum.IntEnum):
-    """What a token allows: to look, or to look and change."""
-
-    READ = 1
-    OPERATE = 2
 
 
 @dataclass(frozen=True)
@@ -40,10 +29,7 @@ class Access:
 
     def __post_init__(self) -> None:
         for token in self.tokens:
-            if len(token) < _LEAST_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
-                raise ConfigurationError(
-                    f"a token must have at least {_LEAST_LENGTH} printable ASCII characters and no spaces"
-                )
+            checked_token(token)
 
     @property
     def is_open(self) -> bool:
@@ -106,30 +92,10 @@ class Access:
 
 
 def token_file_access(path: Path) -> Access:
-    """Read tokens from a file, a line `operate TOKEN` or `read TOKEN` each; the file must be the user's alone."""
-    if path.stat().st_mode & 0o077:
-        raise ConfigurationError(f"others can read the tokens in {path}: run `chmod 600 {path}`")
-    tokens: dict[str, Role] = {}
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        role, _, token = line.strip().partition(" ")
-        if role.upper() not in Role.__members__ or not token:
-            raise ConfigurationError(f"{path}, line {number}: must be `operate TOKEN` or `read TOKEN`")
-        tokens[token.strip()] = Role[role.upper()]
-    if not tokens:
-        raise ConfigurationError(f"{path} has no tokens: write a line `operate TOKEN`, or remove the file")
-    return Access(tokens)
+    """With the tokens of a file."""
+    return Access(tokens_in(path))
 
 
 def own_access(path: Path) -> Access:
-    """The tokens in a file of the user's, which is made with new ones if it is not there."""
-    if not path.exists():
-        make_private(str(path.parent))
-        lines = [f"{role.name.lower()} {secrets.token_urlsafe(24)}\n" for role in (Role.OPERATE, Role.READ)]
-        try:
-            with open(path, "x", opener=open_private) as stream:
-                stream.writelines(lines)
-        except FileExistsError:
-            pass  # another server of the user's was quicker
-    return token_file_access(path)
+    """With the tokens in a file of the user's, which is made if it is not there."""
+    return Access(own_tokens_in(path))

@@ -16,7 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from penstock.server.access import COOKIE, Access, Role
+from penstock.server.access import COOKIE, Access
+from penstock.tokens import Role
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})

@@ -7,7 +7,8 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from penstock.server.access import COOKIE, SESSION_SECONDS, Access, Role
+from penstock.server.access import COOKIE, SESSION_SECONDS, Access
+from penstock.tokens import Role
 
 _MOST_BYTES = 4096
 _PAGE = """<!doctype html>

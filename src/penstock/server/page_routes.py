@@ -7,11 +7,12 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 import penstock
-from penstock.server.access import Access, Role
+from penstock.server.access import Access
 from penstock.server.answers import Json
 from penstock.server.documents import Documents
 from penstock.server.health import health, summary
 from penstock.server.job_views import Document
+from penstock.tokens import Role
 
 # These do not change while a job runs, or only what `live` asks for in parts; the document has all of it.
 _LEFT_OUT = ("explanation", "settings", "metrics", "exceptions", "checkpoints")

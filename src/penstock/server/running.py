@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.errors import ConfigurationError
 from penstock.job.cards import user_folder
-from penstock.scratch import make_private
+from penstock.scratch import make_own
 from penstock.server.access import Access, own_access, token_file_access
 from penstock.server.app import PAGES, create_app
 from penstock.server.cluster_routes import ServerFacts
@@ -72,14 +73,15 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
     """Serve until a signal or DELETE /cluster."""
     place, access = options.place(), options.access()
     place.check(access)
+    place.check_certificate()
     if options.log is not None:
-        logging.basicConfig(filename=options.log, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        _log_to(options.log)
     shut_down: list[Callable[[], None]] = []
     facts = ServerFacts(settings=_shown(options), log=options.log, can_submit=True, shut_down=lambda: shut_down[0]())
     listener = place.listen()
     dispatcher = Dispatcher(
         Registry(open_database(options.registry_url())),
-        Path(make_private(str(options.data_folder().absolute()))),
+        Path(make_own(str(options.data_folder().absolute()))),
         place.url(listener),
         options.history,
     )
@@ -97,6 +99,7 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
     )
     server = HttpServer(app, place, listener)
     shut_down.append(server.stop)
+    signal.signal(signal.SIGTERM, _end)
     dispatcher.start()
     tell(f"penstock server at {server.url}")
     if not access.is_open:
@@ -106,6 +109,18 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
         server.run()
     finally:
         dispatcher.stop()
+
+
+def _end(number: int, frame: object) -> None:
+    """End in good order: the web server raises a signal again when it has ended, and the process would be gone."""
+    raise SystemExit(0)
+
+
+def _log_to(path: Path) -> None:
+    try:
+        logging.basicConfig(filename=path, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    except OSError as error:
+        raise ConfigurationError(f"log {path} cannot be written: {error.strerror}; choose another --log") from None
 
 
 def _shown(options: ServerOptions) -> dict[str, str]:

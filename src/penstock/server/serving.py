@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from penstock.errors import ConfigurationError
-from penstock.server.access import Access, Role
+from penstock.server.access import Access
 from penstock.server.app import create_app
 from penstock.server.cluster_routes import ServerFacts
 from penstock.server.job_views import ClientView, SingleJob
+from penstock.tokens import Role
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,6 +64,17 @@ class Place:
                 "Give --tls-certificate and --tls-key (and keep the token), or listen on 127.0.0.1 behind a proxy"
             )
 
+    def check_certificate(self) -> None:
+        """Refuse TLS that cannot work."""
+        if self.certificate is not None:
+            try:
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key)
+            except (ssl.SSLError, OSError) as error:
+                raise ConfigurationError(
+                    f"{self.certificate} and {self.key} cannot be used as certificate and key: {error}; give PEM files "
+                    "that belong together"
+                ) from None
+
     def listen(self) -> socket.socket:
         """Take the port; port 0 takes a free one."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
@@ -72,7 +85,8 @@ class Place:
         except OSError as error:
             listener.close()
             raise ConfigurationError(
-                f"the server cannot listen on {self.host}:{self.port}: {error.strerror}; choose another --port"
+                f"the server cannot listen on {self.host}:{self.port}: {error.strerror}; choose another --port or "
+                "--host"
             ) from None
         listener.listen(128)
         return listener

@@ -15,9 +15,10 @@ from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLim
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.errors import JobCancelledError
 from penstock.job.client import RunningJobClient
-from penstock.server.access import Access, Role
+from penstock.server.access import Access
 from penstock.server.app import create_app
 from penstock.server.job_views import ClientView, JobView, SingleJob
+from penstock.tokens import Role
 
 OPERATE, READ = "operate-" + "o" * 20, "read-" + "r" * 20
 HOSTILE = "<script>alert(1)</script>\x1b[31m"

@@ -10,9 +10,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from penstock.errors import ConfigurationError
-from penstock.server.access import COOKIE, Access, Role, own_access, token_file_access
+from penstock.server.access import COOKIE, Access, own_access, token_file_access
 from penstock.server.job_views import ClientView
 from penstock.server.serving import Place, login_link
+from penstock.tokens import Role
 from tests.unit.engine.announced import QuietJob
 from tests.unit.server.serving_jobs import OPERATE, READ, client_of, two_tokens
 

@@ -14,8 +14,9 @@ from penstock.common import Configuration, Types
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import QueryError
 from penstock.queryable import QueryableStateClient
-from penstock.server.access import Access, Role
+from penstock.server.access import Access
 from penstock.server.serving import serve_job
+from penstock.tokens import Role
 
 OPERATE, READ = "a-token-that-may-operate", "a-token-that-may-only-read"
 

@@ -13,6 +13,7 @@ from penstock.errors import ConfigurationError, JobNotFoundError
 from penstock.server.dispatcher.database import open_database
 from penstock.server.dispatcher.registry import ENDED, PREPARING, RUNNING, WAITING, Launch, Registry
 from tests.jdbc.conftest import postgres
+from tests.jdbc.local_postgres import LocalPostgres
 from tests.spark.waiting import wait_until
 
 __all__ = ["postgres"]
@@ -21,13 +22,18 @@ Open = Callable[[], Registry]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
-    """A function that opens the same registry again and again."""
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A registry that is empty."""
     if request.param == "sqlite":
-        url = str(tmp_path / "registry" / "r.sqlite")
-    else:
-        server = request.getfixturevalue("postgres")
-        url = server.url.removeprefix("jdbc:")
+        yield str(tmp_path / "registry" / "r.sqlite")
+        return
+    with request.getfixturevalue("postgres").new_database() as made:
+        yield made
+
+
+@pytest.fixture
+def opened(url: str) -> Iterator[Open]:
+    """A function that opens the same registry again and again."""
     made: list[Registry] = []
 
     def open_registry() -> Registry:
@@ -35,12 +41,6 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         return made[-1]
 
     yield open_registry
-    if request.param == "postgres":
-        database = open_database(url)
-        with database.transaction() as transaction:
-            for table in ("facts", "programs", "submissions", "history", "reports", "requests", "leases"):
-                transaction.run(f"DROP TABLE {table}")
-        database.close()
     for registry in made:
         registry.close()
 
@@ -121,6 +121,81 @@ def test_history_is_limited_and_the_latest_stays(opened: Open) -> None:
     assert registry.ended_job("job0") is None
 
 
+def test_deaths_of_drivers_and_what_is_said_of_them_are_remembered(opened: Open) -> None:
+    one, other = opened(), opened()
+    made = one.add_submission("p", "a.py", Launch())
+    text = "ä\0 \ud83d 100 % of ? and %s"  # what a log may have in it
+    started = one.change(made, state=RUNNING, attempt=1, pid=2**22, process_started=2**40, restart={"kind": "x"})
+    assert started is not None
+    died = one.change(started, state=WAITING, deaths_ms=[2**41], deaths=[text], error=text)
+    assert died is not None and other.submission(made.id) == died
+    assert other.change(started, state=RUNNING) is None  # seen before the death
+    assert [each.deaths for each in other.submissions(WAITING)] == [[text]]
+
+
+def test_of_submissions_that_are_over_the_latest_stay(opened: Open) -> None:
+    registry = opened()
+    made = [registry.add_submission("p", f"{number}.py", Launch()) for number in range(5)]
+    for each in made[1:]:
+        assert registry.change(each, state=ENDED) is not None
+    order = [each.id for each in registry.submissions(ENDED)]
+    assert {each.id for each in registry.forget_submissions(2)} == set(order[2:])
+    assert {each.id for each in registry.submissions()} == {made[0].id, *order[:2]}
+    assert registry.forget_submissions(2) == []
+
+
+def test_drivers_on_other_machines_report_and_are_asked(opened: Open) -> None:
+    one, other = opened(), opened()
+    one.set_report("job1", b"\x00\xff first")
+    one.set_report("job1", b"\x00\xff second")
+    one.set_report("job0", b"")
+    assert other.report("job1", 60_000) == b"\x00\xff second"
+    assert other.reporting_jobs(60_000) == ["job0", "job1"]
+    wait_until(lambda: other.reporting_jobs(1) == [], "nothing was heard for a millisecond")
+    assert other.report("job1", 1) is None
+    other.add_request("r1", "job1", '{"do": "cancel"}')
+    other.add_request("r2", "job1", '{"do": "?"}')
+    assert sorted(one.requests("job1")) == [("r1", '{"do": "cancel"}'), ("r2", '{"do": "?"}')]
+    assert other.take_outcome("r1") is None
+    one.set_outcome("r1", '{"result": "ä"}')
+    assert [each for each, _ in one.requests("job1")] == ["r2"]
+    assert other.take_outcome("r1") == '{"result": "ä"}'
+    assert other.take_outcome("r1") is None  # told once
+    one.forget_report("job1")
+    assert other.report("job1", 60_000) is None and one.requests("job1") == []
+    assert other.reporting_jobs(60_000) == ["job0"]
+
+
+def test_many_who_make_the_registry_at_once_make_one(url: str) -> None:
+    start, made = threading.Barrier(6), list[Registry]()
+
+    def open_registry() -> None:
+        start.wait()
+        made.append(Registry(open_database(url)))
+
+    threads = [threading.Thread(target=open_registry) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 6, "a dispatcher could not be started"
+    made[0].set_fact("x", "1")
+    assert [registry.fact("x") for registry in made] == ["1"] * 6
+    for registry in made:
+        registry.close()
+
+
+@pytest.mark.slow
+def test_a_server_of_postgresql_that_was_restarted_is_found_again(postgres: LocalPostgres) -> None:
+    with postgres.new_database() as url:
+        registry = Registry(open_database(url))
+        registry.set_fact("x", "1")
+        name = url.rpartition("/")[2]
+        postgres.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        assert registry.fact("x") == "1"
+        registry.close()
+
+
 def test_what_fails_within_a_transaction_changes_nothing(opened: Open) -> None:
     registry = opened()
     database = registry._database
@@ -143,6 +218,33 @@ def test_a_registry_of_another_version_is_refused(opened: Open) -> None:
 def test_registries_that_cannot_be_used(url: str) -> None:
     with pytest.raises(ConfigurationError, match="registry"):
         open_database(url)
+
+
+def test_a_registry_without_space_says_so_and_goes_on_when_there_is_some(tmp_path: Path) -> None:
+    database = open_database(str(tmp_path / "r" / "x.sqlite"))
+    registry = Registry(database)
+    with database.transaction() as transaction:
+        [row] = transaction.rows("PRAGMA page_count")
+    connection = database._connection  # type: ignore[attr-defined]
+    connection.execute(f"PRAGMA max_page_count={row['page_count'] + 1}")
+    with pytest.raises(ConfigurationError, match=r"x\.sqlite cannot be used: database or disk is full; free some"):
+        registry.add_program("p", "a.py", bytes(1 << 20), "", 1)
+    assert registry.programs() == []
+    connection.execute("PRAGMA max_page_count=100000")
+    registry.add_program("p", "a.py", bytes(1 << 20), "", 1)
+    assert [row["id"] for row in registry.programs()] == ["p"]
+    registry.close()
+
+
+def test_a_registry_that_was_removed_or_put_back_is_not_written_any_more(tmp_path: Path) -> None:
+    path = tmp_path / "r" / "x.sqlite"
+    registry = Registry(open_database(str(path)))
+    path.rename(tmp_path / "backup")
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match=r"x\.sqlite was removed or replaced .* start the server again"):
+            registry.set_fact("x", "lost")
+        path.write_bytes((tmp_path / "backup").read_bytes())
+    registry.close()
 
 
 def test_the_file_of_a_registry_is_the_users_alone(tmp_path: Path) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from penstock.errors import ConfigurationError
-from penstock.scratch import make_private
+from penstock.scratch import make_own
 
+_GONE = "the registry in PostgreSQL cannot be reached"
 Row = dict[str, Any]
 _BUSY_SECONDS = 10.0
 _POSTGRES = ("postgresql://", "postgres://")
+_LOCK = 0x70656E73746F636B  # any number that nobody else locks
 
 
 class Transaction(Protocol):
@@ -29,6 +32,9 @@ class Transaction(Protocol):
 
     def now_ms(self) -> int:
         """The time by the clock that all who share the database have in common."""
+
+    def be_alone(self) -> None:
+        """Wait for other transactions that ask for the same, until the end of this one."""
 
 
 class Database(Protocol):
@@ -67,6 +73,9 @@ class _SqliteTransaction:
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
+    def be_alone(self) -> None:
+        """One that writes is alone anyway."""
+
 
 class SqliteDatabase:
     """A file on this machine; the dispatchers that share it must run here too."""
@@ -74,8 +83,9 @@ class SqliteDatabase:
     bytes_type = "BLOB"
 
     def __init__(self, path: Path) -> None:
-        make_private(str(path.absolute().parent))
+        make_own(str(path.absolute().parent))
         self._lock = threading.Lock()
+        self._path = path
         try:
             self._connection = sqlite3.connect(
                 path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -85,21 +95,49 @@ class SqliteDatabase:
             # Readers do not wait for a writer; what is committed survives the death of the process, and of the machine.
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
+            self._opened = path.stat()
         except sqlite3.Error as error:
-            raise ConfigurationError(f"registry {path} cannot be used: {error}") from None
+            raise self._told(error) from None
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """All that is done in it happens, or nothing."""
         with self._lock:
-            # At once a writer: one that turns into one later may find that another was quicker.
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._check_file()
             try:
+                # At once a writer: one that turns into one later may find that another was quicker.
+                self._connection.execute("BEGIN IMMEDIATE")
                 yield _SqliteTransaction(self._connection)
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                self._roll_back()
+                raise self._told(error) from None
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                self._roll_back()
                 raise
-            self._connection.execute("COMMIT")
+
+    def _check_file(self) -> None:
+        """SQLite would go on with a file that was removed, and all that is written there is lost."""
+        try:
+            is_same = os.path.samestat(self._path.stat(), self._opened)
+        except FileNotFoundError:
+            is_same = False
+        if not is_same:
+            raise ConfigurationError(
+                f"registry {self._path} was removed or replaced while the server ran: put it back if you have it, and "
+                "start the server again"
+            )
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:  # where there is no space SQLite has done it already
+            self._connection.execute("ROLLBACK")
+
+    def _told(self, error: sqlite3.Error) -> ConfigurationError:
+        text = str(error)
+        is_broken = "not a database" in text or "malformed" in text
+        advice = "; restore it or name another with --registry" if is_broken else ""
+        advice = "; free some" if "is full" in text else advice
+        return ConfigurationError(f"registry {self._path} cannot be used: {text}{advice}")
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -123,6 +161,9 @@ class _PostgresTransaction:
         [row] = self.rows("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now_ms")
         return int(row["now_ms"])
 
+    def be_alone(self) -> None:
+        self.rows("SELECT pg_advisory_xact_lock(?)", _LOCK)
+
 
 class PostgresDatabase:
     """A server that several machines reach."""
@@ -143,7 +184,7 @@ class PostgresDatabase:
             try:
                 return psycopg.connect(url, autocommit=False, row_factory=dict_row, connect_timeout=5)
             except psycopg.Error as error:
-                raise ConfigurationError(f"the registry in PostgreSQL cannot be reached: {error}") from None
+                raise ConfigurationError(f"{_GONE}: {error}") from None
 
         self._connect = connect
         self._connection = connect()
@@ -154,13 +195,20 @@ class PostgresDatabase:
         with self._lock:
             if self._connection.closed:
                 self._connection = self._connect()
-            try:
-                with self._connection.transaction(), self._connection.cursor() as cursor:
-                    yield _PostgresTransaction(cursor)
-            except self._error:
-                if self._connection.broken:
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(self._connection.transaction())
+                except self._error:  # PostgreSQL was restarted since it was asked last; nothing is done yet
                     self._connection.close()
-                raise
+                    self._connection = self._connect()
+                    stack.enter_context(self._connection.transaction())
+                try:
+                    yield _PostgresTransaction(stack.enter_context(self._connection.cursor()))
+                except self._error as error:
+                    if not self._connection.broken:
+                        raise
+                    self._connection.close()
+                    raise ConfigurationError(f"{_GONE}: {error}") from None
 
     def close(self) -> None:
         """Let go of the connection."""

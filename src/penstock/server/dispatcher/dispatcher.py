@@ -7,7 +7,7 @@ import threading
 import uuid
 from pathlib import Path
 
-from penstock.errors import JobNotFoundError
+from penstock.errors import JobNotFoundError, PenstockError
 from penstock.server.dispatcher.processes import HOST
 from penstock.server.dispatcher.registry import ENDED, HISTORY_KEPT, Registry
 from penstock.server.dispatcher.remote_drivers import SILENT_MS, RemoteView
@@ -73,6 +73,8 @@ class Dispatcher:
         while not self._ended.is_set():
             try:
                 self.supervisor.look(leads=self._leads)
+            except PenstockError as error:
+                _log.warning("the drivers cannot be looked at: %s", error)
             except Exception:
                 _log.exception("a look at the drivers failed; the next one is in a second")
             self._ended.wait(_PASS_SECONDS)

@@ -6,15 +6,20 @@ links, and contents far larger than the archive are refused.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import lzma
 import re
 import stat
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from penstock.scratch import clear_scratch, make_scratch, remove_scratch
 from penstock.server.answers import Refusal
+from penstock.server.dispatcher.requirements import check_metadata, checked_requirements
 
 MOST_BYTES = 100 * 1024 * 1024
 MOST_UNPACKED_BYTES = 500 * 1024 * 1024
@@ -25,6 +30,13 @@ MOST_RATIO = 200
 MOST_PROGRAMS = 200
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,120}")
 _KINDS = (".py", ".zip", ".whl")
+_WHEEL = re.compile(
+    r"[A-Za-z0-9_.]+-[A-Za-z0-9_.!+]+(-[0-9][A-Za-z0-9_.]*)?-[A-Za-z0-9_.]+-[A-Za-z0-9_.]+-[A-Za-z0-9_.]+\.whl"
+)
+_REQUIREMENTS = "requirements.txt"
+_MOST_TEXT_BYTES = 1 << 20
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
 
 
 @dataclass(frozen=True)
@@ -61,7 +73,7 @@ def checked_program(name: str, content: bytes, requirements: str = "") -> Progra
         )
     if len(content) > MOST_BYTES:
         raise Refusal(413, f"the program has more than {MOST_BYTES >> 20} MB")
-    program = Program(name, content, _checked_requirements(requirements))
+    program = Program(name, content, checked_requirements(requirements))
     if name.endswith(".py"):
         _check_source(name, content)
     else:
@@ -72,25 +84,15 @@ def checked_program(name: str, content: bytes, requirements: str = "") -> Progra
 def _check_source(name: str, content: bytes) -> None:
     try:
         compile(content, name, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
-        raise Refusal(400, f"{name} is no Python program: {error}") from None
-
-
-def _checked_requirements(text: str) -> str:
-    """Names and versions of packages, and nothing that has the installer read or run something else."""
-    lines = [line.strip() for line in text.splitlines()]
-    kept = [line for line in lines if line and not line.startswith("#")]
-    for line in kept:
-        if line.startswith("-") or "://" in line or line.startswith((".", "/")) or " @ " in line:
-            raise Refusal(400, f"requirement {line[:80]!r}: only names and versions of packages are taken")
-    return "\n".join(kept)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise Refusal(400, f"{name} is no Python program: {str(error) or 'too deeply nested'}") from None
 
 
 def _check_archive(name: str, content: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError) as error:
         raise Refusal(400, f"{name} is no zip archive: {error}") from None
     if len(members) > MOST_FILES:
         raise Refusal(413, f"{name} has {len(members)} files, and {MOST_FILES} are allowed")
@@ -99,6 +101,35 @@ def _check_archive(name: str, content: bytes) -> None:
         raise Refusal(413, f"{name} would be {unpacked >> 20} MB unpacked, which is too much for its size")
     for member in members:
         _check_member(name, member)
+    if name.endswith(".whl"):
+        _check_wheel(name, content)
+    elif _REQUIREMENTS in (member.filename for member in members):
+        text = _read(name, content, _REQUIREMENTS).decode("utf-8", errors="replace")
+        checked_requirements(text, f"{_REQUIREMENTS} in {name}")
+
+
+def _check_wheel(name: str, content: bytes) -> None:
+    """What pip would stumble over, told when it is uploaded."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = set(archive.namelist())
+    folders = {each.partition("/")[0] for each in names if each.partition("/")[0].endswith(".dist-info")}
+    is_whole = (
+        len(folders) == 1 and {f"{next(iter(folders))}/{each}" for each in ("METADATA", "WHEEL", "RECORD")} <= names
+    )
+    if not _WHEEL.fullmatch(name) or not is_whole:
+        raise Refusal(400, f"{name} is not a wheel that pip can install: build it with `pip wheel --no-deps .`")
+    check_metadata(_read(name, content, f"{next(iter(folders))}/METADATA"), name)
+
+
+def _read(name: str, content: bytes, member: str) -> bytes:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(member) as stream:
+            text = stream.read(_MOST_TEXT_BYTES + 1)
+    except (*_DAMAGED, OSError, ValueError) as error:
+        raise Refusal(400, f"{name} is damaged: {member} in it cannot be read ({error})") from None
+    if len(text) > _MOST_TEXT_BYTES:
+        raise Refusal(413, f"{member} in {name} has more than {_MOST_TEXT_BYTES >> 20} MB")
+    return text
 
 
 def _check_member(name: str, member: zipfile.ZipInfo) -> None:
@@ -107,20 +138,41 @@ def _check_member(name: str, member: zipfile.ZipInfo) -> None:
     kind = stat.S_IFMT(member.external_attr >> 16)
     if is_outside or kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         raise Refusal(400, f"{name} has {member.filename[:80]!r} in it: only files and folders are allowed")
+    if member.flag_bits & 1:
+        raise Refusal(400, f"{name} is encrypted: pack it without a password")
+    if member.compress_type not in _COMPRESSIONS:
+        raise Refusal(400, f"{name} is compressed in a way that is not known: pack it with zip")
 
 
 def unpacked(program: Program, folder: Path) -> Path:
     """Have a program in a folder, where it may be already; returns the folder."""
-    done = folder / ".complete"
-    if done.exists():
+    if folder.exists():
         return folder
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if program.is_archive:
-        _unpack(program, folder)
-    else:
-        (folder / program.name).write_bytes(program.content)
-    done.touch()
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    clear_scratch(str(folder.parent))
+    # Elsewhere first: what is half unpacked is never run, and what runs already is not written again.
+    draft = Path(make_scratch("program", str(folder.parent)))
+    try:
+        if program.is_archive:
+            _unpack(program, draft)
+        else:
+            (draft / program.name).write_bytes(program.content)
+        draft.rename(folder)
+    except OSError as error:
+        if not folder.exists():
+            raise _not_unpacked(program, folder, error) from None
+    except _DAMAGED as error:
+        raise Refusal(400, f"{program.name} is damaged ({error}): pack it again") from None
+    finally:
+        remove_scratch(str(draft))
     return folder
+
+
+def _not_unpacked(program: Program, folder: Path, error: OSError) -> Refusal:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Refusal(507, f"there is no space left in {folder.parent} for a program: free some, and submit it again")
+    name = Path(str(error.filename)).name[:80]
+    return Refusal(400, f"{program.name} cannot be unpacked: {error.strerror}, for {name!r} in it: rename or remove it")
 
 
 def _unpack(program: Program, folder: Path) -> None:
@@ -157,7 +209,7 @@ def entry_of(program: Program, folder: Path, wanted: str | None) -> list[str]:
             return ["--", str(path)]
     if wanted is not None and not wanted.endswith(".py"):
         return ["-m", _module(wanted), "--"]
-    raise Refusal(400, f"{program.name} has no {' or '.join(names)} to run: give the entry")
+    raise Refusal(400, f"{program.name} has no {' or '.join(names)} to run: name what to run with --entry")
 
 
 def _module(name: str) -> str:
@@ -169,9 +221,9 @@ def _module(name: str) -> str:
 def requirements_of(program: Program, folder: Path) -> list[str]:
     """What has to be installed for a program: what was given with it, what it lists itself, and a wheel."""
     lines = program.requirements.splitlines()
-    own = folder / "requirements.txt"
+    own = folder / _REQUIREMENTS
     if program.is_archive and own.is_file():
-        lines += _checked_requirements(own.read_text(errors="replace")).splitlines()
+        lines += checked_requirements(own.read_text("utf-8", errors="replace")).splitlines()
     if program.is_wheel:
         lines.append(str(folder / program.name))
     return lines

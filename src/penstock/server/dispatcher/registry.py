@@ -78,6 +78,8 @@ class Registry:
     def __init__(self, database: Database) -> None:
         self._database = database
         with database.transaction() as transaction:
+            # PostgreSQL fails one of two who make the same table at once, whatever IF NOT EXISTS says.
+            transaction.be_alone()
             for table in _TABLES:
                 transaction.run(table.format(bytes=database.bytes_type))
             transaction.run("INSERT INTO facts VALUES ('schema', ?) ON CONFLICT DO NOTHING", str(SCHEMA))

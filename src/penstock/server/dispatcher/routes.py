@@ -25,6 +25,7 @@ from penstock.server.logs import log_part
 _JOB_SECONDS = 60.0
 _LOOK_SECONDS = 0.1
 _MOST_ARGUMENTS = 1000
+_MOST_ARGUMENT_BYTES = 100_000  # Linux takes 128 KB
 
 
 class LaunchBody(BaseModel):
@@ -42,9 +43,9 @@ class LaunchBody(BaseModel):
 
     def launch(self) -> Launch:
         """As the registry keeps it; settings that no job could have are refused here."""
-        words = self.arguments if self.arguments is not None else shlex.split(self.arguments_text or "")
-        if any("\0" in text for text in [*words, *(self.settings or {}), *(self.settings or {}).values()]):
-            raise Refusal(400, "arguments and settings cannot have NUL in them")
+        words = self.arguments if self.arguments is not None else _split(self.arguments_text or "")
+        for text in [*words, *(self.settings or {}), *(self.settings or {}).values()]:
+            _check_text(text)
         try:
             JobSettings.from_configuration(self.settings or {})
         except ConfigurationError as error:
@@ -57,6 +58,25 @@ class LaunchBody(BaseModel):
             bool(self.allows_loss),
             self.parallelism,
         )
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise Refusal(400, f"the arguments cannot be split into words: {error}; give programArgsList") from None
+
+
+def _check_text(text: str) -> None:
+    """Refuse what the command line of a process cannot have."""
+    if "\0" in text:
+        raise Refusal(400, "arguments and settings cannot have NUL in them")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise Refusal(400, "arguments and settings must be text that UTF-8 can write") from None
+    if size > _MOST_ARGUMENT_BYTES:
+        raise Refusal(400, f"an argument or setting has more than {_MOST_ARGUMENT_BYTES:,} bytes: give it in a file")
 
 
 def dispatcher_routes(dispatcher: Dispatcher) -> APIRouter:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +23,7 @@ from penstock.job.journal import now_ms
 from penstock.job.program import CHECKPOINTS
 from penstock.job.running_jobs import running_jobs
 from penstock.scratch import make_private
-from penstock.server.dispatcher.environments import python_for
+from penstock.server.dispatcher.environments import clear_drafts, python_for
 from penstock.server.dispatcher.processes import HOST, DriverProcess, find_driver, start_driver
 from penstock.server.dispatcher.programs import Program, entry_of, requirements_of, unpacked
 from penstock.server.dispatcher.registry import ENDED, PREPARING, RUNNING, WAITING, Registry, Submission
@@ -34,6 +35,7 @@ LOST_MS = 15_000
 
 _SUBMISSIONS_KEPT = 200
 _TAIL_BYTES = 4000
+_PYTHONS_OF_SPARK = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +53,7 @@ class Supervisor:
         self._preparing: set[str] = set()
         for name in ("programs", "environments", "drivers"):
             make_private(str(folder / name))
+        clear_drafts(folder / "environments")
 
     def look(self, *, leads: bool) -> None:
         """One pass."""
@@ -132,9 +135,10 @@ class Supervisor:
             _log.warning("%s; it is started again in %.1f s", text, delay / 1000)
 
     def _end(self, submission: Submission, outcome: str, error: str | None = None, **changes: Any) -> None:
-        ended = self._registry.change(submission, state=ENDED, outcome=outcome, error=error, pid=None, **changes)
-        if ended is not None and outcome != "FAILED":
+        # Before it is noted: who is killed in between leaves it to the next one, who would not look at what is over.
+        if outcome != "FAILED":
             shutil.rmtree(self.driver_folder(submission.id) / "checkpoints", ignore_errors=True)
+        self._registry.change(submission, state=ENDED, outcome=outcome, error=error, pid=None, **changes)
 
     def _exit_code(self, submission: Submission) -> int | None:
         try:
@@ -209,7 +213,7 @@ class Supervisor:
         command = [python, "-u", "-m", "penstock.cli.driver_main", str(self._exit_file(submission))]
         command += ["run", *_options(submission), *entry_of(program, place, submission.launch.entry)]
         environment = {
-            **os.environ,
+            **_variables(python),
             LOG_FILE: str(log),
             SUBMISSION: submission.id,
             CHECKPOINTS: str(folder / "checkpoints"),
@@ -227,6 +231,12 @@ def _options(submission: Submission) -> list[str]:
     if launch.savepoint is not None:
         options += ["-s", launch.savepoint]
     return [*options, "-n"] if launch.allows_loss else options
+
+
+def _variables(python: str) -> dict[str, str]:
+    """Those of the dispatcher; Spark's workers must find what is installed for the program, as its driver does."""
+    has_own = python != sys.executable
+    return {key: value for key, value in os.environ.items() if not (has_own and key in _PYTHONS_OF_SPARK)}
 
 
 def _process(submission: Submission) -> DriverProcess:

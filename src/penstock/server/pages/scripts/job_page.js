@@ -40,10 +40,11 @@ export class JobPage {
       this.buttons.append(el("button", { type: "button", class: style, onclick: () => action(this.model, this.refresh) }, label));
     }
     this.spark = el("a", { class: "button", target: "_blank", rel: "noopener noreferrer", hidden: true }, "Spark UI ↗");
+    this.sparkOff = el("span", { class: "hint", hidden: true }, "Spark's UI is off; set spark.ui.enabled=true");
     this.tiles = new Tiles();
     this.tabs = el("nav", { class: "tabs", "aria-label": "Parts of the job" });
     this.content = el("div", { class: "tab-content" });
-    const head = el("div", { class: "job-head" }, el("div", { class: "job-title" }, el("div", { class: "row" }, this.heading, this.status), el("div", { class: "row" }, this.facts, copyButton(id, "Copy id"))), el("div", { class: "row" }, this.spark, this.buttons));
+    const head = el("div", { class: "job-head" }, el("div", { class: "job-title" }, el("div", { class: "row" }, this.heading, this.status), el("div", { class: "row" }, this.facts, copyButton(id, "Copy id"))), el("div", { class: "row" }, this.spark, this.sparkOff, this.buttons));
     this.element = el("div", { class: "page" }, head, this.reason, this.tiles.element, this.tabs, this.content);
   }
 
@@ -96,6 +97,8 @@ export class JobPage {
     const address = part.cluster.web_url ?? "";
     show(this.spark, /^https?:\/\//.test(address) && !this.model.isOver);
     setAttribute(this.spark, "href", this.spark.hidden ? null : address);
+    // Spark has told of its executors, so it would have told of its pages.
+    show(this.sparkOff, part.cluster.engine === "spark" && part.cluster.workers.length > 0 && this.spark.hidden && !this.model.isOver);
     const count = this.tabs.querySelector("[data-tab=exceptions] .count");
     setText(count, this.model.exceptions.length);
     show(count, this.model.exceptions.length > 0);
