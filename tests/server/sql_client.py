@@ -63,7 +63,8 @@ def session_processes(folder: Path) -> list[int]:
     found = []
     for place in Path("/proc").iterdir():
         with suppress(OSError):
-            words = (place / "cmdline").read_bytes().decode(errors="replace").split("\0") if place.name.isdigit() else []
+            line = (place / "cmdline").read_bytes() if place.name.isdigit() else b""
+            words = line.decode(errors="replace").split("\0")
             if "penstock.cli.sql_gateway" in words and any(word.startswith(f"{folder}/") for word in words):
                 found.append(int(place.name))
     return found

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import subprocess
+import sys
 import urllib.error
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -111,7 +114,8 @@ def test_settings_changes_and_mistakes(session: SqlSession) -> None:
     assert session.rows("SELECT x FROM v") == [("INSERT", 1)]
     asked = {"statement": "SELECT * FROM ", "position": 14}
     assert "v" in session.call("GET", "/complete-statement", asked)["candidates"]
-    operation = session.begin("SELECT CAST(TO_TIMESTAMP_LTZ(0, 3) AS STRING)", **{"table.local-time-zone": "Asia/Tokyo"})
+    tokyo = {"table.local-time-zone": "Asia/Tokyo"}
+    operation = session.begin("SELECT CAST(TO_TIMESTAMP_LTZ(0, 3) AS STRING)", **tokyo)
     assert [row["fields"] for page in session.pages(operation) for row in page["results"]["data"]] == [
         ["1970-01-01 09:00:00.000"]
     ]
@@ -243,3 +247,13 @@ def test_a_server_that_ends_leaves_no_session_behind(tmp_path: Path, how: signal
         one.process.wait(30)
         wait_until(lambda: not session_processes(tmp_path), "the process of the session has ended")
         assert not list((tmp_path / "data" / "sql_sessions").iterdir())
+
+
+def test_the_program_of_the_page(running: Server) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sql_gateway.md").read_text()
+    [(program, output)] = re.findall(r"^```python gateway\n(.*?)^```\n```text output\n(.*?)^```", page, re.M | re.S)
+    place = {"PENSTOCK_SERVER": running.url, "PENSTOCK_TOKEN": str(running.token)}
+    told = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **place}, capture_output=True, text=True, check=False
+    )
+    assert (told.stdout, told.stderr) == (output, "")

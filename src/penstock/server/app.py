@@ -43,7 +43,8 @@ def create_app(
 ) -> FastAPI:
     """Serve the jobs of a source to who has a token.
 
-    `routes` are further ones, below /v1 like the rest; `gateway` are those of SQL, whose API has more versions; `pages` is a folder of static files that is served at /;
+    `routes` are further ones, below /v1 like the rest; `gateway` are those of SQL, whose API has more versions;
+    `pages` is a folder of static files that is served at /;
     `host_names` are the names besides loopback by which the server is addressed.
     """
     app = FastAPI(
@@ -66,8 +67,9 @@ def create_app(
     for router in [*own, *routes]:
         app.include_router(router, prefix="/v1")
         app.include_router(router, include_in_schema=False)
-    for version in ("", *(f"/{each}" for each in VERSIONS)) if gateway is not None else ():
-        app.include_router(gateway, prefix=version, include_in_schema=version == f"/{VERSIONS[-1]}")
+    if gateway is not None:
+        for version in ("", *(f"/{each}" for each in VERSIONS)):
+            app.include_router(gateway, prefix=version, include_in_schema=version == f"/{VERSIONS[-1]}")
     app.include_router(login_routes(access, has_tls=has_tls))
     _add_reference(app)
     tell_errors(app)

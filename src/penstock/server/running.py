@@ -18,6 +18,7 @@ from penstock.server.dispatcher.dispatcher import Dispatcher
 from penstock.server.dispatcher.registry import HISTORY_KEPT, Registry
 from penstock.server.dispatcher.remote_drivers import driver_routes
 from penstock.server.dispatcher.routes import dispatcher_routes
+from penstock.server.gateway.channel import Handler
 from penstock.server.gateway.routes import gateway_routes
 from penstock.server.gateway.sessions import IDLE_SECONDS, MOST_SESSIONS, Sessions
 from penstock.server.gateway.sql_jobs import SqlJobs
@@ -118,7 +119,12 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
 
 def _sql_sessions(options: ServerOptions, dispatcher: Dispatcher) -> Sessions:
     jobs = SqlJobs(dispatcher)
-    asked = {"submit": jobs.submit, "await_end": jobs.await_end, "jobs": jobs.jobs, "stop_job": jobs.stop_job}
+    asked: dict[str, Handler] = {
+        "submit": jobs.submit,
+        "await_end": jobs.await_end,
+        "jobs": jobs.jobs,
+        "stop_job": jobs.stop_job,
+    }
     return Sessions(options.data_folder().absolute() / "sql_sessions", asked, options.sql_sessions, options.sql_timeout)
 
 

@@ -21,7 +21,7 @@ Row = tuple[Any, ...]
 
 
 class ResultPages:
-    """Takes rows in a thread of its own, and stops taking while a page of them waits; the last page can be had again."""
+    """Takes rows in a thread of its own, but not while a page of them waits; the last page can be had again."""
 
     def __init__(self, result: TableResult, page_rows: int = PAGE_ROWS) -> None:
         """Begin to take the rows of a result."""

@@ -26,6 +26,19 @@ from penstock.table.sql.statements import (
 )
 from penstock.table.table_environment import TableEnvironment
 
+_KEPT_BY_CATALOGS = (
+    AlterDrop,
+    AlterOptions,
+    AlterRenameColumn,
+    AlterSchema,
+    AlterView,
+    CreateDatabase,
+    CreateTable,
+    CreateView,
+    Drop,
+    Rename,
+)
+
 _PROGRAM = '''"""A statement of the SQL gateway, with what its session was told before."""
 
 from penstock.common import Configuration
@@ -61,11 +74,12 @@ def is_remembered(statement: Statement, tables: TableEnvironment) -> bool:
     """
     if isinstance(statement, Query | Show | Describe | Explain | Set | Reset):
         return False
-    lasting = isinstance(statement, CreateTable | CreateView | CreateDatabase | Drop | Rename | AlterOptions) or (
-        isinstance(statement, AlterSchema | AlterDrop | AlterRenameColumn | AlterView)
-    )
     kind = getattr(statement, "kind", "")
-    if not lasting or kind in ("CATALOG", "FUNCTION") or getattr(statement, "is_temporary", False):
+    if (
+        not isinstance(statement, _KEPT_BY_CATALOGS)
+        or kind in ("CATALOG", "FUNCTION")
+        or getattr(statement, "is_temporary", False)
+    ):
         return True
     name: Sequence[str] = getattr(statement, "name", ())
     parts = 2 if kind == "DATABASE" or isinstance(statement, CreateDatabase) else 3

@@ -37,6 +37,7 @@ class Channel:
         self._handlers = handlers
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
+        self._sending = threading.Lock()
         self._waiting: dict[int, Future[Any]] = {}
         self._is_over = False
         self._threads = ThreadPoolExecutor(_MOST_CALLS, thread_name_prefix="penstock-sql-call")
@@ -50,10 +51,8 @@ class Channel:
                 raise CallError(_GONE, 404)
             self._waiting[number] = answer
         try:
-            self._send({"number": number, "call": name, "arguments": arguments})
+            self._ask({"number": number, "call": name, "arguments": arguments})
             return answer.result(seconds)
-        except OSError:
-            raise CallError(_GONE, 404) from None
         finally:
             with self._lock:
                 self._waiting.pop(number, None)
@@ -96,9 +95,16 @@ class Channel:
         with suppress(OSError):
             self._send(told)
 
+    def _ask(self, message: dict[str, Any]) -> None:
+        try:
+            self._send(message)
+        except OSError:
+            raise CallError(_GONE, 404) from None
+
     def _send(self, message: dict[str, Any]) -> None:
         line = (json.dumps(message, ensure_ascii=False) + "\n").encode(errors="replace")
-        with self._lock:
+        # Not the lock of who waits: a side that is slow to read must not keep the other from reading.
+        with self._sending:
             self._connection.sendall(line)
 
     def _end(self) -> None:

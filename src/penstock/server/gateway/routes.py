@@ -120,8 +120,7 @@ def _add_statements(router: APIRouter, sessions: Sessions) -> None:
         row_format = rowFormat.upper()
         if row_format not in ROW_FORMATS:
             raise Refusal(400, f"rowFormat must be {' or '.join(ROW_FORMATS)}, not {rowFormat[:40]!r}")
-        arguments = {"operation": operation, "token": token, "row_format": row_format}
-        page = sessions.get(session).call("fetch", **arguments)
+        page = sessions.get(session).call("fetch", operation=operation, token=token, row_format=row_format)
         before, _, _ = request.url.path.rpartition("/")
         following = "" if page["next"] is None else f"{before}/{page['next']}"
         if following and not before.startswith("/v1/"):
