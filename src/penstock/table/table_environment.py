@@ -20,7 +20,7 @@ from penstock.graph.declared_settings import JOB_NAME
 from penstock.graph.nodes import Role
 from penstock.runtime.operators.sink import DriverSinkOperator
 from penstock.table import planner
-from penstock.table.binder.session import PlanningContext, Session
+from penstock.table.binder.session import SERIES_SIZES, PlanningContext, Session
 from penstock.table.catalog.catalog import Catalog
 from penstock.table.catalog.entries import CatalogTable, CatalogView
 from penstock.table.catalog.lookup import CatalogManager
@@ -108,7 +108,7 @@ class TableEnvironment(FunctionRegistry):
         return TableEnvironment(environment_settings)
 
     def _configure(self, key: str, value: str) -> None:
-        if not key.startswith(TABLE_PREFIXES):
+        if not key.startswith(TABLE_PREFIXES) and key not in SERIES_SIZES:
             self.stream_environment.configure(Configuration.from_dict({key: value}))
 
     def _is_batch(self) -> bool:

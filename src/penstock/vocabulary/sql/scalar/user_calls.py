@@ -120,7 +120,10 @@ def vectorized_evaluation(
             )
         return made if _are_all(made, function.result_type) else [take(each) for each in made]
 
-    return evaluated
+    most = function.surroundings.series_rows
+    if most is None:
+        return evaluated
+    return lambda rows: [each for at in range(0, len(rows), most) for each in evaluated(rows[at : at + most])]
 
 
 _TYPES = {Kind.BIGINT: int, Kind.DOUBLE: float, Kind.VARCHAR: str, Kind.BOOLEAN: bool}
