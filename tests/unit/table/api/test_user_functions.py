@@ -270,8 +270,14 @@ def test_settings_limit_the_rows_of_a_series(
 def test_a_size_of_series_that_is_no_number_is_refused(tables: StreamTableEnvironment) -> None:
     tables.get_config().set("python.fn-execution.arrow.batch.size", "none")
     same = udf(lambda given: given, result_type="BIGINT", func_type="pandas")
-    with pytest.raises(ConfigurationError, match="arrow.batch.size must be a number of 1 or more, not 'none'"):
+    with pytest.raises(ConfigurationError, match=r"arrow\.batch\.size must be a number of 1 or more, not 'none'"):
         tables.from_elements([(1,)], ["n"]).select(same(col("n")))
+
+
+def test_a_vectorized_function_must_not_return_one_value(tables: StreamTableEnvironment) -> None:
+    first = udf(lambda series: series.iloc[0], result_type="BIGINT", func_type="pandas", name="first")
+    with pytest.raises(JobFailedError, match=r"must be pandas\.Series or pandas\.DataFrame, got <class 'numpy.int64'>"):
+        changes(tables.from_elements([(1,)], ["n"]).select(first(col("n"))))
 
 
 def test_asynchronous_functions_run_together_and_keep_the_order(t: Table) -> None:
