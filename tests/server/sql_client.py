@@ -68,3 +68,15 @@ def session_processes(folder: Path) -> list[int]:
             if "penstock.cli.sql_gateway" in words and any(word.startswith(f"{folder}/") for word in words):
                 found.append(int(place.name))
     return found
+
+
+def group_of(leader: int) -> set[int]:
+    """All processes of the group of a session: its own, and those that Spark started."""
+    found = set()
+    for place in Path("/proc").iterdir():
+        with suppress(OSError):
+            if place.name.isdigit():
+                fields = (place / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[2]) == leader and fields[0] != "Z":
+                    found.add(int(place.name))
+    return found

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.servers import Server, server
-from tests.server.sql_client import SqlSession, session_processes
+from tests.server.sql_client import SqlSession, group_of, session_processes
 from tests.spark.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -247,6 +247,19 @@ def test_a_server_that_ends_leaves_no_session_behind(tmp_path: Path, how: signal
         one.process.wait(30)
         wait_until(lambda: not session_processes(tmp_path), "the process of the session has ended")
         assert not list((tmp_path / "data" / "sql_sessions").iterdir())
+
+
+@pytest.mark.spark
+def test_a_session_on_spark_and_its_end_with_a_killed_server(tmp_path: Path) -> None:
+    with server(tmp_path) as one:
+        session = SqlSession.open(one, **{"penstock.engine": "spark", "spark.master": "local[1]"})
+        session.rows(NUMBERS.format(20))
+        assert session.rows("SELECT SUM(id) FROM numbers WHERE id > 19") == [("INSERT", 20)]
+        [process] = session_processes(tmp_path)
+        group = group_of(process)
+        assert len(group) > 1  # Spark's JVM, and its workers
+        one.kill()
+        wait_until(lambda: not group_of(process), "Spark has ended with the session")
 
 
 def test_the_program_of_the_page(running: Server) -> None:
