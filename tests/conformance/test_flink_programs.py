@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from penstock.errors import SqlError
+from penstock.table import EnvironmentSettings, TableEnvironment
 from tests.conformance.flink_programs.__main__ import played
 from tests.conformance.flink_programs.families import family, outside
+from tests.conformance.flink_programs.not_passed import NOT_PASSED, REASONS, disagreements
 
 
 def row(kind: str, *values: Any) -> dict[str, Any]:
@@ -91,3 +94,47 @@ def test_what_is_outside_fails_with_its_reason() -> None:
     made = program()
     made["setup"].append({"kind": "function", "class": "x.MyFunction"})
     assert played(made, "in-process", False, 1) == "outside: needs function x.MyFunction"
+
+
+# ---- the list of programs that are not passed ----
+
+
+def test_a_program_that_passes_is_not_listed_and_one_that_fails_is() -> None:
+    listed = next(iter(REASONS))
+    assert disagreements({listed: "outside: needs function x", "A.b": None}) == []
+    assert disagreements({listed: None, "A.b": "result: other rows"}) == [
+        f"{listed} passes: take it off the list of not_passed.py",
+        "A.b fails and is not on the list of not_passed.py: result: other rows",
+    ]
+
+
+def test_each_listed_program_has_one_reason() -> None:
+    assert len(REASONS) == sum(map(len, NOT_PASSED.values()))
+    assert all("." in key and len(reason.split()) < 13 for key, reason in REASONS.items())
+
+
+@pytest.mark.parametrize(
+    ("reason", "statement", "refusal"),
+    [
+        ("type VARIANT", "CREATE TABLE v (x VARIANT) WITH ('connector' = 'values')", "Type VARIANT is not supported"),
+        ("type BITMAP", "CREATE TABLE v (x BITMAP) WITH ('connector' = 'values')", "Type BITMAP is not supported"),
+        (
+            "VECTOR_SEARCH",
+            "SELECT * FROM t, LATERAL TABLE(VECTOR_SEARCH(TABLE t, DESCRIPTOR(at), k, 1))",
+            "There is no table function VECTOR_SEARCH",
+        ),
+        ("an ML model", "SELECT * FROM ML_PREDICT(TABLE t, MODEL m, DESCRIPTOR(k))", "ML_PREDICT|MODEL"),
+        (
+            "batch mode: a window on a column that is no time attribute",
+            "SELECT window_start FROM HOP(TABLE t, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '2' MINUTE)",
+            "HOP needs a time attribute",
+        ),
+    ],
+)
+def test_what_is_listed_as_missing_is_missing(reason: str, statement: str, refusal: str) -> None:
+    """Who builds it finds this red, and takes the programs off the list."""
+    assert reason in NOT_PASSED
+    tables = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    tables.execute_sql("CREATE TABLE t (k STRING, at TIMESTAMP(3)) WITH ('connector' = 'values')")
+    with pytest.raises(SqlError, match=refusal):
+        tables.explain_sql(statement) if statement.startswith("SELECT") else tables.execute_sql(statement)

@@ -49,6 +49,12 @@ def server(
     ] = None,
     history: Annotated[int, typer.Option("--history", metavar="N", min=1, help="Ended jobs to remember.")] = 100,
     log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="Where the server's own log goes.")] = None,
+    sql_sessions: Annotated[
+        int, typer.Option("--sql-sessions", metavar="N", min=0, help="SQL sessions that may be open; 0 allows none.")
+    ] = 20,
+    sql_timeout: Annotated[
+        float, typer.Option("--sql-timeout", metavar="SECONDS", min=1, help="Close SQL sessions idle for so long.")
+    ] = 600,
     pages: Annotated[
         Path | None, typer.Option("--pages", metavar="FOLDER", help="Other static pages to serve at /.")
     ] = None,
@@ -73,5 +79,7 @@ def server(
         folder=folder,
         history=history,
         log=log,
+        sql_sessions=sql_sessions,
+        sql_timeout=sql_timeout,
     )
     run_server(options, tell=note)

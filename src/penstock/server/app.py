@@ -17,6 +17,7 @@ from penstock.server.access import Access
 from penstock.server.answers import Json, tell_errors
 from penstock.server.cluster_routes import ServerFacts, cluster_routes
 from penstock.server.documents import Documents
+from penstock.server.gateway.routes import VERSIONS
 from penstock.server.guard import CONTENT_SECURITY_POLICY, OTHER_PAGES_POLICY, Guard
 from penstock.server.job_routes import job_routes
 from penstock.server.job_views import JobSource
@@ -35,13 +36,15 @@ def create_app(
     facts: ServerFacts | None = None,
     *,
     routes: Sequence[APIRouter] = (),
+    gateway: APIRouter | None = None,
     pages: Path | None = None,
     host_names: Sequence[str] = (),
     has_tls: bool = False,
 ) -> FastAPI:
     """Serve the jobs of a source to who has a token.
 
-    `routes` are further ones, below /v1 like the rest; `pages` is a folder of static files that is served at /;
+    `routes` are further ones, below /v1 like the rest; `gateway` are those of SQL, whose API has more versions;
+    `pages` is a folder of static files that is served at /;
     `host_names` are the names besides loopback by which the server is addressed.
     """
     app = FastAPI(
@@ -64,6 +67,9 @@ def create_app(
     for router in [*own, *routes]:
         app.include_router(router, prefix="/v1")
         app.include_router(router, include_in_schema=False)
+    if gateway is not None:
+        for version in ("", *(f"/{each}" for each in VERSIONS)):
+            app.include_router(gateway, prefix=version, include_in_schema=version == f"/{VERSIONS[-1]}")
     app.include_router(login_routes(access, has_tls=has_tls))
     _add_reference(app)
     tell_errors(app)

@@ -7,6 +7,7 @@ and a browser must send it from a page of this server: a cookie is sent along by
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
@@ -24,6 +25,8 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _OPEN_PATHS = frozenset({"/login", "/logout", "/favicon.ico"})
 # Flink has these as GET for clients that know no other; they change something all the same.
 _CHANGING_ENDS = ("/yarn-cancel", "/yarn-stop")
+# A session of SQL is its user's alone: its results can hold anything, and who fetches them takes them away.
+_SQL_SESSION = re.compile(r"(/v\d)?/sessions(/.*)?")
 # A query of state changes nothing; its keys may be more than fit into a URL.
 _READING_ENDS = ("/queryable/state",)
 
@@ -162,9 +165,10 @@ def _limited(receive: Receive, most: int) -> Receive:
 
 
 def _is_change(scope: Scope) -> bool:
-    if scope["method"] in _SAFE_METHODS:
-        return str(scope["path"]).endswith(_CHANGING_ENDS)
-    return not str(scope["path"]).endswith(_READING_ENDS)
+    path = str(scope["path"])
+    if _SQL_SESSION.fullmatch(path):
+        return True
+    return path.endswith(_CHANGING_ENDS) if scope["method"] in _SAFE_METHODS else not path.endswith(_READING_ENDS)
 
 
 def _cookie(header: str) -> str | None:

@@ -19,6 +19,10 @@ from penstock.server.dispatcher.dispatcher import Dispatcher
 from penstock.server.dispatcher.registry import HISTORY_KEPT, Registry
 from penstock.server.dispatcher.remote_drivers import driver_routes
 from penstock.server.dispatcher.routes import dispatcher_routes
+from penstock.server.gateway.channel import Handler
+from penstock.server.gateway.routes import gateway_routes
+from penstock.server.gateway.sessions import IDLE_SECONDS, MOST_SESSIONS, Sessions
+from penstock.server.gateway.sql_jobs import SqlJobs
 from penstock.server.serving import HttpServer, Place, login_link
 
 
@@ -38,6 +42,8 @@ class ServerOptions:
     folder: Path | None = None
     history: int = HISTORY_KEPT
     log: Path | None = None
+    sql_sessions: int = MOST_SESSIONS
+    sql_timeout: float = IDLE_SECONDS
 
     def data_folder(self) -> Path:
         """Where programs, logs and checkpoints of drivers are kept."""
@@ -85,6 +91,7 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
         place.url(listener),
         options.history,
     )
+    sessions = _sql_sessions(options, dispatcher)
     app = create_app(
         dispatcher,
         access,
@@ -93,6 +100,7 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
             dispatcher_routes(dispatcher),
             driver_routes(dispatcher.registry, options.history),
         ],
+        gateway=gateway_routes(sessions),
         pages=options.pages or PAGES,
         host_names=options.host_names,
         has_tls=place.has_tls,
@@ -108,6 +116,7 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
     try:
         server.run()
     finally:
+        sessions.end()
         dispatcher.stop()
 
 
@@ -121,6 +130,17 @@ def _log_to(path: Path) -> None:
         logging.basicConfig(filename=path, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     except OSError as error:
         raise ConfigurationError(f"log {path} cannot be written: {error.strerror}; choose another --log") from None
+
+
+def _sql_sessions(options: ServerOptions, dispatcher: Dispatcher) -> Sessions:
+    jobs = SqlJobs(dispatcher)
+    asked: dict[str, Handler] = {
+        "submit": jobs.submit,
+        "await_end": jobs.await_end,
+        "jobs": jobs.jobs,
+        "stop_job": jobs.stop_job,
+    }
+    return Sessions(options.data_folder().absolute() / "sql_sessions", asked, options.sql_sessions, options.sql_timeout)
 
 
 def _shown(options: ServerOptions) -> dict[str, str]:

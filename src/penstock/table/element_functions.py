@@ -9,7 +9,7 @@ from penstock.table.external_columns import internal_columns
 from penstock.vocabulary.sql.external_values import external_row, internal_row
 from penstock.vocabulary.sql.logical_types import LogicalType
 
-__all__ = ["ToElement", "ToRow"]
+__all__ = ["ToElement", "ToNarrowElement", "ToRow"]
 
 
 class ToRow(ColumnMap):
@@ -63,3 +63,11 @@ class ToElement:
         if self._convert is None:
             self._convert = external_row(self.row_type)
         return self._convert(row)
+
+
+class ToNarrowElement(ToElement):
+    """The same for rows with more columns than the element has fields: the last ones are left out."""
+
+    def __call__(self, row: tuple[Any, ...]) -> Any:
+        """Convert a row."""
+        return super().__call__(row[: 1 + len(self.row_type.names)])

@@ -10,11 +10,11 @@ from penstock.datastream.stream import DataStream, add_operator
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.errors import SqlError
 from penstock.runtime.operators.table.stamping import StampOperator
-from penstock.table.catalog.columns import PhysicalColumn, TableSchema
+from penstock.table.catalog.columns import MetadataColumn, PhysicalColumn, TableSchema
 from penstock.table.catalog.entries import CatalogTable
 from penstock.table.changelog_mode import ChangelogMode
 from penstock.table.connectors.contract import INSERTS
-from penstock.table.element_functions import ToElement
+from penstock.table.element_functions import ToElement, ToNarrowElement
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.inline_tables import GivenStream
 from penstock.table.order_of_changes import kept_in_order
@@ -22,7 +22,7 @@ from penstock.table.table import Table
 from penstock.table.table_descriptor import Schema
 from penstock.table.table_environment import TableEnvironment
 from penstock.table.type_infos import table_type
-from penstock.vocabulary.sql.logical_types import Kind, TimeAttribute
+from penstock.vocabulary.sql.logical_types import Kind, TimeAttribute, row_of
 from penstock.vocabulary.sql.row_kinds import UPDATE_AFTER, UPDATE_BEFORE
 
 __all__ = ["StreamTableEnvironment"]
@@ -91,45 +91,60 @@ class StreamTableEnvironment(TableEnvironment):
         `target_schema` has the types that columns are cast to, and the primary key of changes by key, which
         `ChangelogMode.upsert()` asks for: those have no rows before an update.
         """
+        hidden = 0
         if target_schema is not None:
-            table = self._cast(table, target_schema)
+            table, hidden = self._cast(table, target_schema), _timestamps(target_schema)
         if changelog_mode is None:
-            return self._to_stream(table)
+            return self._to_stream(table, hidden=hidden)
         is_upsert = UPDATE_AFTER in changelog_mode.kinds and UPDATE_BEFORE not in changelog_mode.kinds
         planned = table.planned.by_key(_key_places(table, target_schema)) if is_upsert else table.planned
         if not planned.changelog_kinds <= changelog_mode.kinds:
             raise SqlError("to_changelog_stream: the table makes changes of kinds that the changelog mode leaves out.")
-        return self._to_stream(table, planned)
+        return self._to_stream(table, planned, hidden)
 
     def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream[Row]:
         """The rows of a table that only adds rows; the older name of `to_data_stream`."""
-        return self.to_data_stream(table)
+        return self.to_data_stream(self._renamed(table, type_info))
 
     def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream[tuple[bool, Row]]:
         """The changes of a table as pairs: whether a row is added or taken back, and the row."""
-        changes, graph = self.to_changelog_stream(table), self.stream_environment.graph
+        changes = self.to_changelog_stream(self._renamed(table, type_info))
+        graph = self.stream_environment.graph
         known = set(graph.nodes)
         pairs: DataStream[tuple[bool, Row]] = changes.map(_told_as_pair)
         kept_in_order(pairs, graph, changes, set(graph.nodes) - known)
         return pairs
 
     def _cast(self, table: Table, schema: Schema) -> Table:
-        wanted = schema.declared.physical
-        if not wanted:
-            return table
+        """The columns as a schema has them: by name, or by place if a name is another, as in Flink."""
+        wanted = [each for each in schema.declared.columns if isinstance(each, PhysicalColumn | MetadataColumn)]
+        wanted = [each for each in wanted if not (isinstance(each, MetadataColumn) and each.is_virtual)]
         names = table.planned.row_type.names
-        missing = [each.name for each in wanted if each.name not in names]
-        if missing or len(wanted) != len(names):
+        if not schema.declared.physical:
+            return table
+        if len(wanted) != len(names):
             raise SqlError(
                 f"to_changelog_stream: the table has the columns {', '.join(names)}, and the schema has "
                 f"{', '.join(each.name for each in wanted)}."
             )
-        listed = ", ".join(
-            f"CAST(`{each.name}` AS {each.type.with_nullable(True)}) AS `{each.name}`" for each in wanted
-        )
+        is_by_name = {each.name for each in wanted} == set(names)
+        taken = [each.name for each in wanted] if is_by_name else names
+        listed = [_listed(each, name) for each, name in zip(wanted, taken, strict=True)]
+        # The timestamp of an element is not among its fields: it goes last, where it can be cut off.
+        listed.sort(key=lambda each: each[0])
+        return self.sql_query(f"SELECT {', '.join(text for _, text in listed)} FROM {self.name_of(table)}")
+
+    def _renamed(self, table: Table, type_info: TypeInformation) -> Table:
+        """The columns under the names and with the types that the elements are to have."""
+        declared, names = table_type(type_info), table.planned.row_type.names
+        if declared is None or declared.kind is not Kind.ROW or len(declared.names) != len(names):
+            return table
+        columns = zip(declared.names, declared.parts, names, strict=True)
+        listed = ", ".join(_listed(PhysicalColumn(name, type_), taken)[1] for name, type_, taken in columns)
         return self.sql_query(f"SELECT {listed} FROM {self.name_of(table)}")
 
-    def _to_stream(self, table: Table, planned: Any = None) -> DataStream[Row]:
+    def _to_stream(self, table: Table, planned: Any = None, hidden: int = 0) -> DataStream[Row]:
+        """The rows as a stream; the last `hidden` columns are no fields of it."""
         rows = self.translate(planned or table.planned)
         row_type = table.planned.row_type
         graph = self.stream_environment.graph
@@ -139,9 +154,26 @@ class StreamTableEnvironment(TableEnvironment):
                 stamp = StampOperator(rowtime=index)
                 rows = add_operator(self.stream_environment, "Event time", stamp, rows.edges, None, is_checked=False)
                 break
-        made: DataStream[Row] = rows.map(ToElement(row_type))
+        shown = len(row_type.names) - hidden
+        narrow = row_of(row_type.names[:shown], row_type.parts[:shown])
+        made: DataStream[Row] = rows.map(ToNarrowElement(narrow) if hidden else ToElement(row_type))
         kept_in_order(made, graph, source, set(graph.nodes) - known)
         return made
+
+
+def _listed(column: PhysicalColumn | MetadataColumn, taken: str) -> tuple[bool, str]:
+    """Whether a column is the timestamp of elements, and how it is selected; a cast would end a time attribute."""
+    if isinstance(column, MetadataColumn):
+        if column.metadata_key != "rowtime":
+            raise SqlError(f"to_changelog_stream: elements have no metadata '{column.name}'; there is 'rowtime'.")
+        return True, f"`{taken}` AS `{column.name}`"
+    return False, f"CAST(`{taken}` AS {column.type.with_nullable(True)}) AS `{column.name}`"
+
+
+def _timestamps(schema: Schema) -> int:
+    """How many columns of a schema are written as the timestamp of elements."""
+    columns = schema.declared.columns if schema.declared.physical else ()
+    return sum(isinstance(each, MetadataColumn) and not each.is_virtual for each in columns)
 
 
 def _told_as_pair(row: Row) -> tuple[bool, Row]:

@@ -20,7 +20,7 @@ from penstock.graph.declared_settings import JOB_NAME
 from penstock.graph.nodes import Role
 from penstock.runtime.operators.sink import DriverSinkOperator
 from penstock.table import planner
-from penstock.table.binder.session import PlanningContext, Session
+from penstock.table.binder.session import SERIES_SIZES, PlanningContext, Session
 from penstock.table.catalog.catalog import Catalog
 from penstock.table.catalog.entries import CatalogTable, CatalogView
 from penstock.table.catalog.lookup import CatalogManager
@@ -108,7 +108,7 @@ class TableEnvironment(FunctionRegistry):
         return TableEnvironment(environment_settings)
 
     def _configure(self, key: str, value: str) -> None:
-        if not key.startswith(TABLE_PREFIXES):
+        if not key.startswith(TABLE_PREFIXES) and key not in SERIES_SIZES:
             self.stream_environment.configure(Configuration.from_dict({key: value}))
 
     def _is_batch(self) -> bool:
@@ -131,15 +131,13 @@ class TableEnvironment(FunctionRegistry):
 
     def _run(self, statement: Statement) -> TableResult:
         if isinstance(statement, CreateTable) and statement.query is not None:
-            return self._create_as(statement)
+            return self.run_inserts(self.planned_writes(statement))
         if self._statements.run(statement):
             return ok()
         if isinstance(statement, Query):
             return self._table_of(statement).execute()
-        if isinstance(statement, Insert):
-            return self.run_inserts([self.planned_insert(statement)])
-        if isinstance(statement, StatementSetStatement):
-            return self.run_inserts([self.planned_insert(each) for each in statement.inserts])
+        if isinstance(statement, Insert | StatementSetStatement):
+            return self.run_inserts(self.planned_writes(statement))
         if isinstance(statement, Explain):
             return told(("result",), [(self._explain(statement.statement),)])
         if isinstance(statement, Show):
@@ -158,7 +156,16 @@ class TableEnvironment(FunctionRegistry):
         self._config.remove(statement.key)
         return ok()
 
-    def _create_as(self, statement: CreateTable) -> TableResult:
+    def planned_writes(self, statement: Statement) -> list[tuple[str, Any]]:
+        """The plans of an INSERT, a statement set or a CREATE TABLE ... AS, whose table is created then."""
+        if isinstance(statement, StatementSetStatement):
+            return [self.planned_insert(each) for each in statement.inserts]
+        if isinstance(statement, Insert):
+            return [self.planned_insert(statement)]
+        assert isinstance(statement, CreateTable), statement
+        return [self._planned_create_as(statement)]
+
+    def _planned_create_as(self, statement: CreateTable) -> tuple[str, Any]:
         from penstock.table.created_as import table_of_query
 
         assert statement.query is not None
@@ -169,7 +176,7 @@ class TableEnvironment(FunctionRegistry):
         )
         context = self._context(statement.query.source)
         made = planner.plan_insert(statement.name, planned, context, columns=statement.column_names)
-        return self.run_inserts([(".".join(self._catalogs.full_name(statement.name)), made)])
+        return ".".join(self._catalogs.full_name(statement.name)), made
 
     def sql_query(self, query: str) -> Table:
         """A query as a Table: nothing runs until its rows are wanted."""
@@ -200,10 +207,8 @@ class TableEnvironment(FunctionRegistry):
     def _explain(self, statement: Statement) -> str:
         if isinstance(statement, Query):
             return self.explained([self._table_of(statement).planned])
-        if isinstance(statement, Insert):
-            return self.explained([self.planned_insert(statement)[1]])
-        if isinstance(statement, StatementSetStatement):
-            return self.explained([self.planned_insert(each)[1] for each in statement.inserts])
+        if isinstance(statement, Insert | StatementSetStatement):
+            return self.explained([made for _, made in self.planned_writes(statement)])
         raise SqlError("EXPLAIN explains a query, an INSERT or a statement set.")
 
     # ---- planning and running, for Table and StatementSet ----

@@ -120,3 +120,37 @@ def test_changes_as_pairs(tables: StreamTableEnvironment) -> None:
     assert [(adds, tuple(row)) for adds, row in pairs] == [(True, (1, 1)), (False, (1, 1)), (True, (1, 2))]
     rows = tables.to_append_stream(tables.from_path("v"), Types.ROW([Types.LONG()])).execute_and_collect()
     assert list(map(tuple, rows)) == [(1,), (1,)]
+
+
+def test_elements_have_the_names_of_the_type_that_is_asked_for(tables: StreamTableEnvironment) -> None:
+    tables.create_temporary_view("e", events(tables, (1, 10)))
+    counts = tables.sql_query("SELECT id, COUNT(*) AS n FROM e GROUP BY id")
+    unnamed, named = Types.ROW([Types.INT(), Types.LONG()]), Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.LONG()])
+    [(_, row)] = tables.to_retract_stream(counts, unnamed).execute_and_collect()
+    assert row.as_dict() == {"f0": 1, "f1": 1}
+    [row] = tables.to_append_stream(tables.from_path("e"), named).execute_and_collect()
+    assert row.as_dict() == {"a": 1, "b": 10}
+
+
+class TimesOfFields(ProcessFunction):
+    def process_element(self, value: Any, ctx: Any, /) -> Iterator[Any]:
+        yield value.as_dict(), ctx.timestamp()
+
+
+def test_a_target_schema_is_taken_by_place_and_its_timestamp_is_no_field(tables: StreamTableEnvironment) -> None:
+    tables.create_temporary_view("e", tables.from_data_stream(events(tables, (1, 10), (2, 20)), TIMED))
+    query = tables.sql_query("SELECT UPPER(CAST(id AS STRING) || 'x') AS computed, rowtime, at FROM e")
+    wanted = (
+        Schema.new_builder()
+        .column("text", "STRING")
+        .column_by_metadata("rowtime", "TIMESTAMP_LTZ(3)")
+        .column_by_expression("ignored", "UPPER(`text`)")
+        .column("at", "INT")
+    )
+    stream = tables.to_changelog_stream(query, wanted.build()).process(TimesOfFields())
+    assert list(stream.execute_and_collect()) == [({"text": "1X", "at": 10}, 10), ({"text": "2X", "at": 20}, 20)]
+    with pytest.raises(SqlError, match="the table has the columns computed, rowtime, at, and the schema has text"):
+        tables.to_changelog_stream(query, Schema.new_builder().column("text", "STRING").build())
+    other = Schema.new_builder().column("a", "STRING").column_by_metadata("key", "TIMESTAMP_LTZ(3)")
+    with pytest.raises(SqlError, match="elements have no metadata 'key'; there is 'rowtime'"):
+        tables.to_changelog_stream(query, other.column("b", "INT").build())

@@ -62,6 +62,10 @@ class BackgroundJobs:
         """Those that have not ended."""
         return [job for job in self._jobs if job.is_running()]
 
+    def ids_running(self) -> list[str]:
+        """The ids of those."""
+        return [job.job_id for job in self.running()]
+
     def find(self, job_id: str) -> ShellJob:
         """The job that an id, or the beginning of one, means."""
         found = [job for job in self._jobs if job.job_id.startswith(job_id)] if job_id else []

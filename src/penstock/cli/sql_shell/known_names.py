@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from penstock.cli.sql_shell.session import Session
 from penstock.cli.sql_shell.shell_settings import DEFAULTS, VALUES
 from penstock.cli.sql_shell.words import TABLE_FUNCTIONS
 from penstock.errors import PenstockError
@@ -13,15 +12,16 @@ from penstock.table.connectors.registry import connectors
 from penstock.table.connectors.row_formats import FORMATS
 from penstock.table.setting_keys import KEYS as TABLE_KEYS
 from penstock.table.sql.grammar import KNOWN_FUNCTIONS
+from penstock.table.table_environment import TableEnvironment
 
 
 class KnownNames:
     """What can be named in a statement of a session, as it is now."""
 
-    def __init__(self, session: Session) -> None:
-        """Ask a session."""
-        self._session = session
-        self._tables = session.tables
+    def __init__(self, tables: TableEnvironment, jobs: Callable[[], Iterable[str]]) -> None:
+        """Ask an environment for its names; `jobs` gives the ids of jobs that can be stopped."""
+        self._tables = tables
+        self.jobs = jobs
 
     def tables(self, database: str | None = None) -> Iterable[str]:
         """Tables and views of the current database, or of another one."""
@@ -66,10 +66,6 @@ class KnownNames:
         """The options of a connector; those that end with a point are beginnings."""
         known = connectors().get(connector)
         return () if known is None else sorted(known.keys())
-
-    def jobs(self) -> Iterable[str]:
-        """The ids of the jobs that run in the background."""
-        return [job.job_id for job in self._session.jobs.running()]
 
     def _listed(self, statement: str) -> list[str]:
         try:

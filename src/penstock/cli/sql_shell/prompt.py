@@ -42,7 +42,7 @@ class Prompt:
             multiline=True,
             prompt_continuation=_continuation,
             history=kept_history(),
-            completer=SqlCompleter(KnownNames(session)),
+            completer=SqlCompleter(KnownNames(session.tables, session.jobs.ids_running)),
             complete_while_typing=False,
             lexer=PygmentsLexer(FlinkSqlLexer),
             key_bindings=_bindings(),

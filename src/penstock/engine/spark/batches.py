@@ -26,7 +26,6 @@ from penstock.runtime.report import Report
 from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.source_tasks import Offset
 
-
 _LONGEST_TEXT = 500
 """Characters of an error that Spark is handed as it is."""
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
+from penstock.errors import ConfigurationError
 from penstock.graph.setting_values import duration_ms
 from penstock.table.binder.problems import Problems
 from penstock.table.catalog.entries import CatalogTable, CatalogView
@@ -70,6 +71,8 @@ class PlanningContext:
 
 
 _ASYNC = "table.exec.async-scalar."
+SERIES_SIZES = ("python.fn-execution.arrow.batch.size", "python.fn-execution.bundle.size")
+"""Keys that say how many rows a pandas Series may have; the smaller one counts, as in PyFlink."""
 
 
 def _surroundings(settings: Mapping[str, str], zone: str) -> Surroundings:
@@ -82,7 +85,14 @@ def _surroundings(settings: Mapping[str, str], zone: str) -> Surroundings:
         int(given.get("max-concurrent-operations", given.get("buffer-capacity", usual.capacity))),
         int(given.get("max-attempts", usual.attempts)) if is_retried else 1,
         duration_ms(given["retry-delay"]) if "retry-delay" in given else usual.retry_delay_ms,
+        min((_positive(key, settings[key]) for key in SERIES_SIZES if key in settings), default=None),
     )
+
+
+def _positive(key: str, value: str) -> int:
+    if not value.strip().isdecimal() or int(value) < 1:
+        raise ConfigurationError(f"{key} must be a number of 1 or more, not {value!r}.")
+    return int(value)
 
 
 @dataclass(frozen=True)

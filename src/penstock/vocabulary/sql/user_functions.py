@@ -55,13 +55,17 @@ class FunctionKind(Enum):
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What settings say about user functions: the time zone of datetimes, and how asynchronous calls are made."""
+    """What settings say about user functions: the time zone of datetimes, and how asynchronous calls are made.
+
+    `series_rows`: how many rows a pandas Series has at most; None for a whole block.
+    """
 
     zone: str = "UTC"
     timeout_ms: int = 180_000
     capacity: int = 10
     attempts: int = 3
     retry_delay_ms: int = 100
+    series_rows: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

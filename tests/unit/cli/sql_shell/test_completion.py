@@ -27,7 +27,7 @@ def completer() -> SqlCompleter:
         "CREATE TABLE broken (a INT) WITH ('connector' = 'nothing')",
     ):
         session.run(statement)
-    return SqlCompleter(KnownNames(session))
+    return SqlCompleter(KnownNames(session.tables, session.jobs.ids_running))
 
 
 def offered(completer: SqlCompleter, text: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Row
-from penstock.errors import CatalogError, JobFailedError, SqlError, SqlValidationError
+from penstock.errors import CatalogError, ConfigurationError, JobFailedError, SqlError, SqlValidationError
 from penstock.table import (
     AggregateFunction,
     AsyncScalarFunction,
@@ -245,6 +245,39 @@ def test_a_vectorized_function_must_return_a_value_for_each_row(t: Table) -> Non
         JobFailedError, match="result length '2' of Pandas UDF 'short' is not equal to the input length '3'"
     ):
         changes(t.select(short(t.a)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sizes"),
+    [
+        ({}, [5, 5, 5, 5, 5]),
+        ({"python.fn-execution.arrow.batch.size": "2"}, [2, 2, 2, 2, 1]),
+        ({"python.fn-execution.arrow.batch.size": "4", "python.fn-execution.bundle.size": "1"}, [1, 1, 1, 1, 1]),
+    ],
+)
+def test_settings_limit_the_rows_of_a_series(
+    tables: StreamTableEnvironment, settings: dict[str, str], sizes: list[int]
+) -> None:
+    import pandas as pd
+
+    size = udf(lambda given: pd.Series([len(given)] * len(given)), result_type="BIGINT", func_type="pandas")
+    for key, value in settings.items():
+        tables.get_config().set(key, value)
+    rows = tables.from_elements([(n,) for n in range(5)], ["n"])
+    assert changes(rows.select(size(col("n")))) == [f"+I({each})" for each in sizes]
+
+
+def test_a_size_of_series_that_is_no_number_is_refused(tables: StreamTableEnvironment) -> None:
+    tables.get_config().set("python.fn-execution.arrow.batch.size", "none")
+    same = udf(lambda given: given, result_type="BIGINT", func_type="pandas")
+    with pytest.raises(ConfigurationError, match=r"arrow\.batch\.size must be a number of 1 or more, not 'none'"):
+        tables.from_elements([(1,)], ["n"]).select(same(col("n")))
+
+
+def test_a_vectorized_function_must_not_return_one_value(tables: StreamTableEnvironment) -> None:
+    first = udf(lambda series: series.iloc[0], result_type="BIGINT", func_type="pandas", name="first")
+    with pytest.raises(JobFailedError, match=r"must be pandas\.Series or pandas\.DataFrame, got <class 'numpy.int64'>"):
+        changes(tables.from_elements([(1,)], ["n"]).select(first(col("n"))))
 
 
 def test_asynchronous_functions_run_together_and_keep_the_order(t: Table) -> None:

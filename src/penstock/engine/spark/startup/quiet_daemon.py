@@ -26,7 +26,7 @@ def ended_quietly(worker: Callable[..., int]) -> Callable[..., int]:
 
 def manage_workers() -> None:
     """Be the process that workers are forked from."""
-    daemon.worker = ended_quietly(daemon.worker)  # type: ignore[assignment]
+    daemon.worker = ended_quietly(daemon.worker)
     daemon.manager()
 
 

@@ -112,7 +112,14 @@ def vectorized_evaluation(
             columns = [
                 series_of(values, each, zone) for values, each in zip(zip(*given, strict=True), plain, strict=True)
             ]
-        made = values_of(function.function.eval(*columns))
+        returned = function.function.eval(*columns)
+        if not hasattr(returned, "__len__") or isinstance(returned, (str, bytes)):
+            # One value would do for a block of one row, and fail for the next one.
+            raise EvaluationError(
+                f"The result type of Pandas UDF '{function.name}' must be pandas.Series or pandas.DataFrame, got "
+                f"{type(returned)}"
+            )
+        made = values_of(returned)
         if len(made) != len(rows):
             raise EvaluationError(
                 f"The result length '{len(made)}' of Pandas UDF '{function.name}' is not equal to the input length "
@@ -120,7 +127,10 @@ def vectorized_evaluation(
             )
         return made if _are_all(made, function.result_type) else [take(each) for each in made]
 
-    return evaluated
+    most = function.surroundings.series_rows
+    if most is None:
+        return evaluated
+    return lambda rows: [each for at in range(0, len(rows), most) for each in evaluated(rows[at : at + most])]
 
 
 _TYPES = {Kind.BIGINT: int, Kind.DOUBLE: float, Kind.VARCHAR: str, Kind.BOOLEAN: bool}

@@ -1,0 +1,38 @@
+"""The tutorial of the warehouse has the statements and the commands of the example, which other tests run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from penstock.table.sql.splitting import split
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "warehouse_tutorial.md").read_text()
+EXAMPLE = ROOT / "examples" / "warehouse"
+
+
+def blocks(text: str, kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def statements(text: str) -> list[str]:
+    plain = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+    return [" ".join(each.text.split()) for each in split(plain.replace("${", "`").replace("}", "`")).statements]
+
+
+def test_the_page_has_every_statement_of_the_example_in_its_order() -> None:
+    shown = statements("\n".join(blocks(PAGE, "sql")))
+    assert shown == statements((EXAMPLE / "warehouse.sql").read_text()) and len(shown) == 8
+
+
+def test_the_page_has_the_commands_of_the_readme() -> None:
+    readme = (EXAMPLE / "README.md").read_text()
+    assert "".join(blocks(PAGE, "sh kafka")) == "".join(blocks(readme, "sh kafka"))
+
+
+def test_the_order_on_the_page_has_the_columns_of_the_table() -> None:
+    [order] = blocks(PAGE, "json")
+    [table] = [each for each in blocks(PAGE, "sql") if each.startswith("CREATE TABLE orders")]
+    columns = re.findall(r"^  (\w+) BIGINT", table, re.MULTILINE)
+    assert re.findall(r'"(\w+)":', order) == columns
