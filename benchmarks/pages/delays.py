@@ -23,9 +23,10 @@ def delays_section(delays: Results | None) -> Section:
     section.add(heading(delays))
     section.add(
         "Milliseconds from the moment a record is due at the source to the moment its result is there, in Python, "
-        f"behind the last operator. All systems take a checkpoint every {number(delays['checkpoint_ms'])} ms. The first "
-        f"{delays['warm_up_s']:g} s are left out and {delays['seconds']:g} s or more are measured. A window's result "
-        "is due at the end of the window. Bytewax runs in one process; the others have two subtasks for each operator."
+        "behind the last operator. All systems take a checkpoint every "
+        f"{number(delays['checkpoint_ms'])} ms. The first {delays['warm_up_s']:g} s are left out and "
+        f"{delays['seconds']:g} s or more are measured. A window's result is due at the end of the window. Bytewax runs "
+        "in one process; the others have two subtasks for each operator."
     )
     for job, title in JOBS.items():
         runs = [run for run in delays["runs"] if run["job"] == job]
