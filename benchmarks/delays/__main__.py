@@ -13,13 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import peer_environments, processes, results
-from benchmarks.delays.marks import DelayTask
+from benchmarks.delays.marks import START_S, DelayTask
 from benchmarks.delays.summary import measured
 from benchmarks.delays.systems import JOBS, RATES, SYSTEMS
 from penstock.java import java_home
 
-START_S = 60
-"""How long a system may take until its first result, on a busy machine."""
 PARALLELISM = 2
 
 
@@ -32,7 +30,7 @@ def main(words: list[str] | None = None) -> int:
     runs: list[dict[str, Any]] = []
     for rate in asked.rates:
         for job in asked.jobs:
-            for name in systems:
+            for name in (each for each in systems if job not in SYSTEMS[each].lacks):
                 for turn in range(asked.rounds):
                     run = _run(name, job, rate, asked)
                     Console().print(_line(run, turn + 1))
@@ -72,20 +70,15 @@ def _run(name: str, job: str, rate: int, asked: argparse.Namespace) -> dict[str,
         folder = Path(place)
         marks = folder / "marks"
         marks.mkdir()
-        # The time of a system's start is not known before: it gets a little more, and the first seconds are left out.
-        seconds = asked.warm_up + asked.seconds + _start_s(system.environment)
+        seconds = asked.warm_up + asked.seconds + 2  # the last second is not written
         task = DelayTask(job, str(marks), rate, seconds, PARALLELISM, asked.checkpoint_ms, dict(system.options))
         command = [peer_environments.python_of(system.environment), "-m", f"benchmarks.delays.{system.program}"]
-        ended = processes.run([*command, task.as_json()], _variables(folder), folder, seconds + START_S)
+        ended = processes.run([*command, task.as_json()], _variables(folder), folder, seconds + 2 * START_S)
         found = measured(marks, asked.warm_up)
         error = ended.error if found is None else None
         if error:
             Path(tempfile.gettempdir(), f"{name}-{job}-{rate}.log").write_text((folder / "log").read_text())
     return {"system": name, "job": job, "rate": rate, "error": error, "peak_mb": round(ended.peak_mb), **(found or {})}
-
-
-def _start_s(environment: str) -> float:
-    return {"bytewax": 2, "flink": 12, "penstock": 12}[environment]
 
 
 def _variables(folder: Path) -> dict[str, str]:

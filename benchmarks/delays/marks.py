@@ -19,6 +19,10 @@ SPREAD = 2_654_435_761
 KEYS = 2_000
 WINDOW_KEYS = 200
 WINDOW_MS = 1_000
+TIMER_MS = 100
+"""How long after a record its timer is due."""
+START_S = 60
+"""How long a system may take until its first result, on a busy machine."""
 TENTHS = 10
 """Delays are kept in tenths of a millisecond."""
 
@@ -85,6 +89,14 @@ class Marks:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps([self._second, list(self._counts.items())]) + "\n")
             self._counts.clear()
+
+
+def let_run(folder: str, seconds: float) -> None:
+    """Wait for the first results of a job, and then as long as is measured."""
+    gives_up = time.monotonic() + START_S
+    while not any(Path(folder).glob("*.marks")) and time.monotonic() < gives_up:
+        time.sleep(0.1)
+    time.sleep(seconds)  # how long is measured; nothing is waited for
 
 
 def seconds_of(folder: Path) -> dict[int, Counter[int]]:

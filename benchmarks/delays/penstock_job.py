@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from benchmarks.delays.marks import WINDOW_MS, DelayTask, Marks, key_of, other_key
+from benchmarks.delays.marks import TIMER_MS, WINDOW_MS, DelayTask, Marks, key_of, let_run, other_key
 from benchmarks.peers.reporting import end_with_the_parent
 from penstock.common import Configuration, Duration, Time, WatermarkStrategy
 from penstock.common.watermark_strategy import TimestampAssigner
@@ -70,6 +70,19 @@ class CountAndPass(KeyedProcessFunction):
         yield value[0], value[1], count
 
 
+class SetTimer(KeyedProcessFunction):
+    """Sets a timer for every record; its result is due when the timer is."""
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> None:
+        """Set a timer."""
+        timers = ctx.timer_service()
+        timers.register_processing_time_timer(timers.current_processing_time() + TIMER_MS)
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[Any]:
+        """Tell when it was due."""
+        yield ctx.get_current_key(), float(timestamp), 0
+
+
 class CountWindow(ProcessWindowFunction):
     """Counts what a window has; it was due at the window's end."""
 
@@ -107,6 +120,8 @@ def build(records: DataStream, task: DelayTask) -> DataStream:
     if task.job == "window":
         windows = records.key_by(lambda v: v[0]).window(TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS)))
         return windows.process(CountWindow())
+    if task.job == "timer":
+        return records.key_by(lambda v: v[0]).process(SetTimer())
     counts = records.key_by(lambda v: v[0]).process(CountAndPass())
     if task.job == "count":
         return counts
@@ -129,7 +144,7 @@ def main(task: DelayTask) -> None:
     records = env.from_source(DueRecords(task.rate, task.keys), strategy, "due")
     build(records, task).map(Noting(task.folder)).sink_to(DiscardingSink())
     job = env.execute_async("delays")
-    time.sleep(task.seconds)  # how long is measured, nothing is waited for
+    let_run(task.folder, task.seconds)
     job.cancel().result()
 
 

@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.datastream.window import TumblingEventTimeWindows
 from pyflink.java_gateway import get_gateway
 
-from benchmarks.delays.marks import WINDOW_MS, DelayTask, Marks, other_key
+from benchmarks.delays.marks import TIMER_MS, WINDOW_MS, DelayTask, Marks, let_run, other_key
 from benchmarks.peers.flink_cep_jobs import libraries, program
 from benchmarks.peers.reporting import end_with_the_parent
 
@@ -43,6 +42,19 @@ class CountAndPass(KeyedProcessFunction):
         count = (self.count.value() or 0) + 1
         self.count.update(count)
         yield value[0], value[1], count
+
+
+class SetTimer(KeyedProcessFunction):
+    """Sets a timer for every record; its result is due when the timer is."""
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        """Set a timer."""
+        timers = ctx.timer_service()
+        timers.register_processing_time_timer(timers.current_processing_time() + TIMER_MS)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        """Tell when it was due."""
+        yield ctx.get_current_key(), float(timestamp), 0
 
 
 class CountWindow(ProcessWindowFunction):
@@ -141,6 +153,8 @@ def build(records: DataStream, task: DelayTask) -> DataStream:
     if task.job == "window":
         windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS)))
         return windows.process(CountWindow(), RECORD)
+    if task.job == "timer":
+        return keyed.process(SetTimer(), RECORD)
     counts = keyed.process(CountAndPass(), RECORD)
     if task.job == "count":
         return counts
@@ -155,7 +169,7 @@ def main(task: DelayTask) -> None:
     sink = get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink()
     results._j_data_stream.sinkTo(sink)
     client = env.execute_async("delays")
-    time.sleep(task.seconds)  # how long is measured, nothing is waited for
+    let_run(task.folder, task.seconds)
     client.cancel().result()
 
 

@@ -8,6 +8,7 @@ JOBS = {
     "count": "count by key, one exchange",
     "count_two": "count by key twice, two exchanges",
     "window": "windows of a second, a Python function",
+    "timer": "timers by the clock",
 }
 RATES = (1_000, 10_000)
 
@@ -21,6 +22,8 @@ class System:
     program: str
     options: dict[str, str] = field(default_factory=dict)
     is_own: bool = False
+    lacks: frozenset[str] = frozenset()
+    """Jobs that cannot be written in it."""
 
 
 _CONTINUOUS = {"penstock.execution.mode": "continuous", "pipeline.auto-watermark-interval": "10 ms"}
@@ -39,5 +42,5 @@ SYSTEMS = {
     "pyflink_thread_1": _pyflink("thread", 1),
     "pyflink_process_0": _pyflink("process", 0),
     "pyflink_process_1": _pyflink("process", 1),
-    "bytewax": System("Bytewax, one process", "bytewax", "bytewax_job"),
+    "bytewax": System("Bytewax, one process", "bytewax", "bytewax_job", lacks=frozenset({"timer"})),
 }

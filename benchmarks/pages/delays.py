@@ -25,8 +25,8 @@ def delays_section(delays: Results | None) -> Section:
         "Milliseconds from the moment a record is due at the source to the moment its result is there, in Python, "
         "behind the last operator. All systems take a checkpoint every "
         f"{number(delays['checkpoint_ms'])} ms. The first {delays['warm_up_s']:g} s are left out and "
-        f"{delays['seconds']:g} s or more are measured. A window's result is due at the end of the window. Bytewax "
-        "runs in one process; the others have two subtasks for each operator."
+        f"{delays['seconds']:g} s or more are measured. A window's result is due at the end of the window, that of a "
+        "timer when the timer is. Bytewax runs in one process; the others have two subtasks for each operator."
     )
     for job, title in JOBS.items():
         runs = [run for run in delays["runs"] if run["job"] == job]

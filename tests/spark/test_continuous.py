@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,51 @@ def test_a_job_that_is_killed_in_both_modes_loses_and_repeats_nothing(tmp_path: 
         program.finish()
         group.await_end()
     outcome.assert_exact(tmp_path, COUNT)
+
+
+SCRIPT = """
+from penstock.common import Configuration, WatermarkStrategy
+from penstock.connectors.source import SplitSource
+from penstock.datastream import StreamExecutionEnvironment
+
+
+def doubled(number):
+    return number * 2
+
+
+class Numbers(SplitSource):
+    def __init__(self, function):
+        self.function = function
+
+    def is_bounded(self):
+        return True
+
+    def split_count(self, parallelism):
+        return parallelism
+
+    def split_end(self, split, split_count):
+        return 10
+
+    def available(self, split, split_count, position, elapsed_ms, limit):
+        return min(10, position + limit)
+
+    def read(self, split, split_count, start, stop):
+        yield [self.function(number) for number in range(start, stop)], None
+
+
+configuration = Configuration()
+configuration.set_string("penstock.execution.mode", "continuous")
+environment = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
+numbers = environment.from_source(Numbers(doubled), WatermarkStrategy.no_watermarks(), "numbers")
+print("sum", sum(numbers.key_by(lambda number: number).map(lambda number: number).execute_and_collect("script")))
+"""
+
+
+@pytest.mark.slow
+def test_a_source_of_the_users_own_script(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    with process_group(tmp_path) as group:
+        program = group.start([sys.executable, str(script)], "script")
+        program.finish()
+        assert program.tail(1).strip() == f"sum {2 * 2 * sum(range(10))}"

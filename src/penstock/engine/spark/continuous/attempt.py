@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 import queue
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
 
+import cloudpickle
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
@@ -96,7 +96,7 @@ class ContinuousAttempt:
 
     def _frame(self) -> DataFrame:
         floors, standing = self._floors, self._standing
-        sources = pickle.dumps(self._sources)
+        sources = cloudpickle.dumps(self._sources)  # by value: they may be of functions of the user's script
         frame = self._session.range(0, floors.source_tasks, 1, floors.source_tasks)
         frame = frame.mapInArrow(_source_task(standing, sources, self._start), SCHEMA)
         for floor, level in enumerate(floors.levels, 1):

@@ -113,6 +113,7 @@ def run_source_task(standing: Standing, sources: bytes, start: Offset, batches: 
     number = _number()
     link = TaskLink(standing.address, 0, number)
     host = SparkStationHost(standing)
+    standing.plan.imports.install()  # sources may be of classes of the user's script
     source_list: SourceList = pickle.loads(sources)
     began_ms = host.now_ms()
     with _told_failures(link):
