@@ -64,6 +64,8 @@ STATE_DIRECTORY = "state.backend.rocksdb.localdir"
 PYTHON_FILES = "python.files"
 PYTHON_REQUIREMENTS = "python.requirements"
 PYTHON_EXECUTABLE = "python.executable"
+SERIES_ROWS = "python.fn-execution.arrow.batch.size"
+BUNDLE_ROWS = "python.fn-execution.bundle.size"
 JOB_PARAMETERS = "pipeline.global-job-parameters"
 AUTO_GENERATED_UIDS = "pipeline.auto-generate-uids"
 GENERIC_TYPES = "pipeline.generic-types"
@@ -400,6 +402,10 @@ _TABLE = (
         field="python_requirements",
     ),
     Setting(PYTHON_EXECUTABLE, kinds.NAME, "Python executable of the workers.", absent="this Python"),
+    Setting(
+        SERIES_ROWS, kinds.POSITIVE, "Rows that a pandas function of a table gets at once, at most.", absent="no limit"
+    ),
+    Setting(BUNDLE_ROWS, kinds.POSITIVE, f"As `{SERIES_ROWS}`; the smaller one counts.", absent="no limit"),
     Setting(
         CHECKPOINT_MODE,
         kinds.one_of("EXACTLY_ONCE", "AT_LEAST_ONCE"),

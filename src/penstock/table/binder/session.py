@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from sqlglot import exp
 
 from penstock.errors import ConfigurationError
+from penstock.graph.declared_settings import BUNDLE_ROWS, SERIES_ROWS
 from penstock.graph.setting_values import duration_ms
 from penstock.table.binder.problems import Problems
 from penstock.table.catalog.entries import CatalogTable, CatalogView
@@ -71,7 +72,7 @@ class PlanningContext:
 
 
 _ASYNC = "table.exec.async-scalar."
-SERIES_SIZES = ("python.fn-execution.arrow.batch.size", "python.fn-execution.bundle.size")
+SERIES_SIZES = (SERIES_ROWS, BUNDLE_ROWS)
 """Keys that say how many rows a pandas Series may have; the smaller one counts, as in PyFlink."""
 
 
