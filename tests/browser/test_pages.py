@@ -156,6 +156,12 @@ def test_a_savepoint_is_one_button(open_page: OpenPage, served: Served) -> None:
     assert Path(path).is_dir()
 
 
+def test_buttons_that_ask_the_job_wait_until_it_is_known(open_page: OpenPage, served: Served) -> None:
+    page = open_page(f"#/jobs/{served.orders_id}/savepoints")
+    made = "new (await import('./scripts/savepoints_view.js')).SavepointsView(() => {}, {role: 'operate'})"
+    assert page.evaluate(f"async () => ({made}).buttons.hidden")
+
+
 def test_a_cancel_asks_first(open_page: OpenPage, served: Served) -> None:
     client = start_wide("to be cancelled", 5)
     with ending(client):

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
-# Run by tests/unit/cli, tests/unit/kstreams, tests/unit/table, tests/unit/testing_plugin, tests/typing and tests/kafka.
+# Run by tests/server, tests/typing, tests/kafka, and cli, kstreams, table and testing_plugin of tests/unit.
 RUN_ELSEWHERE = {
     "cep",
     "cli",
@@ -20,6 +20,7 @@ RUN_ELSEWHERE = {
     "kafka",
     "kstreams",
     "savepoints",
+    "sql_gateway",
     "sql_queries",
     "streams",
     "testing",

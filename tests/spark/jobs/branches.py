@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.spark.jobs import rules, sessions
 from tests.spark.jobs.counting import END_MS, Event
 from tests.spark.jobs.deaths import Trap
 
+RULE_PAUSE_SECONDS = 0.1
 RULES = MapStateDescriptor("rules", Types.LONG(), Types.LONG())
 UNSETTLED = ValueStateDescriptor("unsettled", Types.LONG())
 
@@ -45,13 +47,21 @@ class ListSession(ProcessWindowFunction):
 
 
 class SlowRules(DataGeneratorSource):
-    """The rules, one in a batch: the same whether batches are long or short, and however often the job is started."""
+    """The rules, one in a batch: the same whether batches are long or short, and however often the job is started.
+
+    In continuous mode a source is asked every millisecond, so there is a pause between two rules.
+    """
 
     def __init__(self, count: int) -> None:
         super().__init__(rules.rule, count)
+        self._given = 0.0
 
     def available(self, split: int, split_count: int, position: int, elapsed_ms: int, limit: int) -> int:
-        """One more."""
+        """One more, after the pause."""
+        now = time.monotonic()
+        if now - self._given < RULE_PAUSE_SECONDS:
+            return position
+        self._given = now
         return super().available(split, split_count, position, elapsed_ms, 1)
 
 

@@ -8,7 +8,8 @@ import { Table } from "./table.js";
 export class SavepointsView {
   constructor(refresh, session) {
     const act = (label, action, style) => el("button", { type: "button", class: style, onclick: () => action(this.model, refresh) }, label);
-    this.buttons = el("div", { class: "row" }, act("Take a savepoint", takeSavepoint, "primary"), act("Stop with a savepoint", stopJob, ""));
+    // Hidden until the job is known, which they ask.
+    this.buttons = el("div", { class: "row", hidden: true }, act("Take a savepoint", takeSavepoint, "primary"), act("Stop with a savepoint", stopJob, ""));
     this.isReader = session.role !== "operate";
     this.table = new Table([
       { label: "Asked", value: (row) => format.time(row.began_ms), title: (row) => format.exactTime(row.began_ms) },
