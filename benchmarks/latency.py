@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Any
@@ -18,52 +18,21 @@ from rich.table import Table
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
 from benchmarks import results
-from benchmarks.workloads import SPREAD, RunningCount, discard
+from benchmarks.delays.marks import KEYS
+from benchmarks.delays.penstock_job import DueRecords
+from benchmarks.workloads import RunningCount, discard
 from penstock.common import Configuration, WatermarkStrategy
 from penstock.common.job_client import JobClient
-from penstock.connectors.source import Chunk, SplitSource
 from penstock.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
 
 PARALLELISM = 2
 ROUNDS = 3
-KEYS = 2_000
 RATE = 1_000
 TINY_RATE = 100
 WARM_UP_BATCHES, MEASURED_BATCHES = 60, 40
 WARM_UP_SECONDS, MEASURED_SECONDS = 8, 15
 IDLE_SECONDS = 10
 PARTS = ("latestOffset", "queryPlanning", "walCommit", "addBatch", "commitOffsets", "triggerExecution")
-
-
-class DueRecords(SplitSource):
-    """Records (key, time it is due in ms) at an even rate by the machine's clock; none if the rate is 0."""
-
-    def __init__(self, records_per_second: int) -> None:
-        """Begin now."""
-        self._rate = records_per_second
-        self._began_ms = time.time_ns() / 1e6
-
-    def is_bounded(self) -> bool:
-        """It goes on until the job is cancelled."""
-        return False
-
-    def split_count(self, parallelism: int) -> int:
-        """One for each subtask."""
-        return parallelism
-
-    def split_end(self, split: int, split_count: int) -> int | None:
-        """None."""
-        return None
-
-    def available(self, split: int, split_count: int, position: int, elapsed_ms: int, limit: int) -> int:
-        """What is due by now."""
-        due = int((time.time_ns() / 1e6 - self._began_ms) * self._rate / 1000) // split_count
-        return max(position, min(due, position + limit))
-
-    def read(self, split: int, split_count: int, start: int, stop: int) -> Iterator[Chunk]:
-        """Records of a range."""
-        numbers = range(start * split_count + split, stop * split_count, split_count)
-        yield [(n * SPREAD % 4_294_967_296 % KEYS, self._began_ms + n * 1000 / self._rate) for n in numbers], None
 
 
 class CountAndPass(RunningCount):
@@ -86,7 +55,7 @@ class Floor:
 
 def _counts(rate: int) -> DataStream:
     environment = StreamExecutionEnvironment.get_execution_environment(Configuration()).set_parallelism(PARALLELISM)
-    records = environment.from_source(DueRecords(rate), WatermarkStrategy.no_watermarks(), "due")
+    records = environment.from_source(DueRecords(rate, KEYS), WatermarkStrategy.no_watermarks(), "due")
     return records.key_by(lambda record: record[0]).process(CountAndPass())
 
 

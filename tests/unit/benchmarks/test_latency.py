@@ -8,7 +8,9 @@ from itertools import chain
 import pytest
 
 from benchmarks import latency
-from benchmarks.latency import CountAndPass, DueRecords
+from benchmarks.delays.marks import KEYS
+from benchmarks.delays.penstock_job import DueRecords
+from benchmarks.latency import CountAndPass
 from benchmarks.pages.latency import latency_section
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing import CollectSink
@@ -21,7 +23,7 @@ def due(source: DueRecords, split: int, start: int, stop: int) -> list[float]:
 
 def test_records_are_due_one_after_the_other_whatever_split_they_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: 5_000 * 1_000_000)
-    source = DueRecords(100)
+    source = DueRecords(100, KEYS)
     assert sorted(chain(due(source, 0, 0, 3), due(source, 1, 0, 3))) == [5_000 + 10 * n for n in range(6)]
     assert due(source, 1, 2, 3) == due(source, 1, 0, 3)[2:], "a range that is read again gives the same"
 
@@ -29,13 +31,13 @@ def test_records_are_due_one_after_the_other_whatever_split_they_are_in(monkeypa
 def test_only_what_is_due_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     now_ms = 5_000
     monkeypatch.setattr(time, "time_ns", lambda: now_ms * 1_000_000)
-    source = DueRecords(100)
+    source = DueRecords(100, KEYS)
     assert source.available(0, 2, 0, 0, 1_000) == 0
     now_ms = 6_000
     assert source.available(0, 2, 0, 0, 1_000) == 50
     assert source.available(0, 2, 0, 0, 7) == 7, "the limit of the batch"
     assert source.available(0, 2, 60, 0, 7) == 60, "a position never goes back"
-    assert DueRecords(0).available(0, 2, 0, 0, 7) == 0
+    assert DueRecords(0, KEYS).available(0, 2, 0, 0, 7) == 0
 
 
 def test_the_job_hands_on_when_records_were_due() -> None:
