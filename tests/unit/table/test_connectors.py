@@ -289,3 +289,18 @@ def test_datagen_makes_columns_within_the_bounds_of_their_fields(tables: StreamT
     assert min(known) < -(2**61) and max(known) > 2**61
     assert all(0 <= row[4] < 2 and 0 <= row[5] < 1e6 for row in rows)
     assert {row[6] for row in rows} == {True, False}
+
+
+LAYOUTS: list[dict[str, str]] = [
+    {},
+    {"csv.null-literal": "NULL"},
+    {"csv.field-delimiter": ";", "csv.quote-character": "'"},
+]
+
+
+@pytest.mark.parametrize(("name", "options"), [("json", {}), *[("csv", each) for each in LAYOUTS]], ids=str)
+def test_rows_together_are_the_lines_of_single_rows(name: str, options: dict[str, str]) -> None:
+    form = row_format(name, ROW_TYPE, options, "t")
+    rows = [internal_row(ROW_TYPE)(each) for each in ROWS] * 2
+    wide = [(row[0], "p", *row[1:]) for row in rows]  # the column of a partition is in no file
+    assert form.encode_lines(wide, range(1, 8)) == b"".join([form.encode(row) + b"\n" for row in rows])

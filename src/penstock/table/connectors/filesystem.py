@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -12,6 +14,7 @@ from penstock.connectors.files.bucketing import FunctionBucketAssigner
 from penstock.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy
 from penstock.datastream.stream import DataStream
 from penstock.errors import SqlError
+from penstock.formats.file_formats import BlockEncoder, ByteEncoder, FileFormat
 from penstock.graph.setting_values import memory_size
 from penstock.table.connectors.contract import INSERTS, Connector, TableContext, TableSink, TableSource
 from penstock.table.connectors.file_columns import COLUMNAR, DEFAULT_PARTITION, Folders, StoredRows, file_format
@@ -169,9 +172,9 @@ class _FileTableSink(TableSink):
         default = options.get("partition.default-name") or DEFAULT_PARTITION
         folders = Folders([(key, at, row_type.parts[at]) for key, at in places], default)
         if form in LINES:
-            encode = _Encoder(row_format(form, stored, options, self.table.name), keep)
+            lines = _Lines(row_format(form, stored, options, self.table.name), keep)
             assigner = FunctionBucketAssigner(folders) if places else None
-            return FileSink.text(options["path"], encode, bucket_assigner=assigner, rolling_policy=self._rolling())
+            return FileSink(options["path"], lines, bucket_assigner=assigner, rolling_policy=self._rolling())
         if form not in COLUMNAR:
             raise SqlError(
                 f"Table {self.table.name}: files of format '{form}' cannot be written; these can: "
@@ -193,10 +196,30 @@ class _FileTableSink(TableSink):
         return RollingPolicy.default_rolling_policy(bytes_, rollover or half_an_hour, inactive or half_an_hour)
 
 
-class _Encoder:
-    def __init__(self, form: RowFormat, keep: tuple[int, ...]) -> None:
-        self.form = form
-        self.keep = keep
+@dataclass(frozen=True)
+class _Lines(FileFormat):
+    """A line for the fields `keep` of each row."""
 
-    def __call__(self, row: tuple[Any, ...]) -> bytes:
-        return self.form.encode((row[0], *[row[each + 1] for each in self.keep])) + b"\n"
+    form: RowFormat
+    keep: tuple[int, ...]
+
+    def create_encoder(self, sink_name: str, learned: Any) -> BlockEncoder:
+        return _LineEncoder(sink_name, self.form, self.keep)
+
+
+class _LineEncoder(ByteEncoder):
+    def __init__(self, sink_name: str, form: RowFormat, keep: tuple[int, ...]) -> None:
+        super().__init__(sink_name)
+        self._form = form
+        self._keep = keep
+
+    def encode(self, values: list[Any]) -> bytes:
+        try:
+            return self._form.encode_lines(values, self._keep)
+        except (TypeError, UnicodeError, csv.Error):
+            for value in values:
+                try:
+                    self._form.encode_lines([value], self._keep)
+                except (TypeError, UnicodeError, csv.Error) as failure:
+                    raise self.refused(value, "a line", failure) from None
+            raise

@@ -10,8 +10,9 @@ import csv
 import io
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from penstock.errors import SqlError
@@ -20,6 +21,7 @@ from penstock.table.connectors.json_values import JsonTexts, from_json, to_json
 from penstock.vocabulary.sql.external_values import to_internal
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.row_kinds import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from penstock.vocabulary.sql.scalar.kinds import CHARACTERS, INTEGERS
 
 __all__ = ["FORMATS", "FORMAT_KEYS", "RowFormat", "row_format"]
 
@@ -70,6 +72,10 @@ class RowFormat(ABC):
         if self._encode is None:
             self._encode = self.encoder()
         return self._encode(row)
+
+    def encode_lines(self, rows: Sequence[Row], fields: Sequence[int]) -> bytes:
+        """Some fields of rows as lines; the type of rows is that of these fields."""
+        return b"".join([self.encode((row[0], *[row[at + 1] for at in fields])) + b"\n" for row in rows])
 
     @abstractmethod
     def decoder(self) -> Callable[[bytes], list[Row]]:
@@ -207,28 +213,48 @@ class CsvRows(RowFormat):
 
         return decode
 
+    @cached_property
+    def _writers(self) -> list[Callable[[Any], str] | None]:
+        return [_csv_writer(each) for each in self.row_type.parts]
+
     def encoder(self) -> Callable[[Row], bytes]:
         """Quotes where they are needed."""
         null = self.options.get("null-literal", "")
-        writers = [_csv_writer(each, null) for each in self.row_type.parts]
+        writers = self._writers
         out = io.StringIO()
         write_row = csv.writer(out, lineterminator="", **self._layout()).writerow
 
         def encode(row: Row) -> bytes:
             out.seek(0)
             out.truncate()
-            write_row([write(each) for write, each in zip(writers, row[1:], strict=True)])
+            values = zip(writers, row[1:], strict=True)
+            write_row([null if each is None else each if write is None else write(each) for write, each in values])
             return out.getvalue().encode()
 
         return encode
 
+    def encode_lines(self, rows: Sequence[Row], fields: Sequence[int]) -> bytes:
+        """The same with one call for all rows."""
+        null = self.options.get("null-literal", "")
+        columns: list[list[Any]] = []
+        for at, write in zip(fields, self._writers, strict=True):
+            values = [row[at + 1] for row in rows]
+            if write is not None:
+                values = [None if each is None else write(each) for each in values]
+            columns.append([null if each is None else each for each in values] if null else values)
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n", **self._layout()).writerows(zip(*columns, strict=True))
+        return out.getvalue().encode()
 
-def _csv_writer(declared: LogicalType, null: str) -> Callable[[Any], str]:
-    """What writes a value of a column; NULL as the text for it."""
-    convert = to_json(declared, "SQL")
+
+def _csv_writer(declared: LogicalType) -> Callable[[Any], str] | None:
+    """What writes a value of a column; None where the value is what is written."""
+    if declared.kind in (*CHARACTERS, *INTEGERS):
+        return None
     if declared.kind is Kind.BOOLEAN:
-        return lambda value: null if value is None else "true" if value else "false"
-    return lambda value: null if value is None else str(convert(value))
+        return lambda value: "true" if value else "false"
+    convert = to_json(declared, "SQL")
+    return lambda value: str(convert(value))
 
 
 def _from_text(declared: LogicalType) -> Callable[[str], Any]:

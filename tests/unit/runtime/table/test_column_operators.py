@@ -6,12 +6,8 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from penstock.common.column_block import ColumnBlock
-from penstock.runtime import rows as exchange_rows
-from penstock.runtime.columns import encode_columns
 from penstock.runtime.operators.table import (
     CalcOperator,
     DropUpdateBeforeOperator,
@@ -29,25 +25,19 @@ from penstock.runtime.operators.table import (
 from penstock.testing import HarnessSnapshot, OperatorHarness
 from penstock.testing.harness import KeyedHarness
 from penstock.testing.two_input_harness import KeyedTwoInputHarness
-from penstock.vocabulary.sql.logical_types import LogicalType
-from penstock.vocabulary.sql.scalar import arrow_type
 from penstock.vocabulary.sql.scalar import call as scalar_call
 from penstock.vocabulary.sql.typed_expressions import FieldRef
 from penstock.vocabulary.sql.windows import WindowKind, WindowSpec
+from tests.unit.runtime.table.as_columns import KEYS, TIME, TYPES, feed_columns, played, played_both, random_rows
 from tests.unit.runtime.table.changelogs import (
     BIGINT,
-    BOOLEAN,
-    DOUBLE,
     INT,
     STRING,
-    TIMESTAMP,
     call,
     in_blocks,
     materialized,
 )
 
-TYPES = (STRING, INT, INT, BIGINT, DOUBLE, BOOLEAN, TIMESTAMP)
-TIME = 6
 CALLS = (
     call("COUNT", types=TYPES),
     call("COUNT", 2, types=TYPES),
@@ -65,76 +55,15 @@ WINDOWS = {
     "hop": WindowSpec(WindowKind.HOP, 12, 4),
     "cumulate": WindowSpec(WindowKind.CUMULATE, 12, 4),
 }
-KEYS = {"text": (0,), "number": (1,), "both": (0, 1), "none": ()}
-
-
-def random_rows(random: Random, count: int) -> list[tuple[Any, ...]]:
-    """Rows with NULLs in every column but that of time, few keys, and whole numbers that make sums wrap."""
-
-    def some(*choices: Any) -> Any:
-        return random.choice([None, *choices])
-
-    return [
-        (
-            0,
-            some("a", "b", "ä"),
-            some(-1, 2, 3),
-            some(0, 5, -7, 2**31 - 1, -(2**31)),
-            some(1, -2, 3, 10**12),
-            some(0.5, -0.0, 1.25, -2.0),
-            some(True, False),
-            at + random.randint(0, 8),
-        )
-        for at in range(count)
-    ]
-
-
-def block_of(rows: list[tuple[Any, ...]], types: tuple[LogicalType, ...] = TYPES) -> ColumnBlock:
-    arrays = [pa.array([row[0] for row in rows], pa.int8())]
-    arrays += [pa.array([row[at + 1] for row in rows], arrow_type(each)) for at, each in enumerate(types)]
-    return ColumnBlock(pa.RecordBatch.from_arrays(arrays, names=[f"c{at}" for at in range(len(arrays))]), "tuple")
-
-
-def feed_columns(harness: Any, rows: list[Any], key: RowKey | None = None, types: Any = TYPES, index: int = 0) -> None:
-    """Feed rows as columns."""
-    if key is not None and not key.fields:  # without a key only objects travel
-        harness.process_elements([(row, None) for row in rows])
-        return
-    payload = encode_columns(block_of(rows, types), None, None if key is None else key.key_fields)
-    harness._feed(index, exchange_rows.DATA, payload)
-
-
-def played(
-    random: Random, make: Any, key: RowKey, rows: list[Any], *, as_columns: bool, marks: dict[int, int] | None = None
-) -> tuple[list[Any], int]:
-    """What an operator puts out for rows cut anywhere, and how many were late; it is restored now and then."""
-    results: list[Any] = []
-    snapshot: HarnessSnapshot | None = None
-    late = seen = 0
-    for blocks in in_blocks(random, in_blocks(random, rows)):
-        harness = KeyedHarness(make(), key=key)
-        if snapshot is not None:
-            harness.restore(snapshot)
-        with harness:
-            for block in blocks:
-                if as_columns and random.random() < 0.9:
-                    feed_columns(harness, block, key)
-                else:
-                    harness.process_elements([(row, None) for row in block])
-                seen += len(block)
-                if marks is not None:
-                    harness.process_watermark(marks[seen])
-            snapshot = harness.snapshot()
-            if seen == len(rows):
-                harness.end_input()
-                if marks is not None:
-                    assert harness.num_keyed_state_entries() == harness.num_event_time_timers() == 0
-            results += harness.output_values()
-            late += harness.late_records_dropped()
-    return results, late
 
 
 # ---- GROUP BY ----
+
+TEXT_CALLS = (
+    call("MIN", 0, types=TYPES),
+    call("MAX", 0, types=TYPES),
+    call("MAX", 0, types=TYPES, filter=5),
+)
 
 
 @pytest.mark.parametrize("with_before", [True, False], ids=["with -U", "without -U"])
@@ -145,16 +74,13 @@ def test_a_group_by_puts_out_the_same_changelog(seed: int, name: str, with_befor
     def make() -> GroupAggregateOperator:
         return GroupAggregateOperator(
             key_fields=fields,
-            aggregates=CALLS,
+            aggregates=(*CALLS, *TEXT_CALLS),
             input_types=TYPES,
             needs_retraction=False,
             generate_update_before=with_before,
         )
 
-    rows, cuts = random_rows(random, 150), random.random()
-    by_rows, by_columns = (
-        played(Random(cuts), make, RowKey(*fields), rows, as_columns=is_columns)[0] for is_columns in (False, True)
-    )
+    by_rows, by_columns = played_both(random, make, RowKey(*fields), random_rows(random, 150))
     # Blocks of columns wait, so that rows of other keys may come before them; those of a key are in order.
     for key in {row[1 : 1 + len(fields)] for row in by_rows}:
         of_key = [[row for row in made if row[1 : 1 + len(fields)] == key] for made in (by_rows, by_columns)]
@@ -187,10 +113,8 @@ def test_distinct_counts_of_columns_are_those_of_rows(
             generate_update_before=True,
         )
 
-    rows, cuts = random_rows(random, 150), random.random()
-    by_rows, by_columns = (
-        played(Random(cuts), make, RowKey(*fields), rows, as_columns=is_columns)[0] for is_columns in (False, True)
-    )
+    rows = random_rows(random, 150)
+    by_rows, by_columns = played_both(random, make, RowKey(*fields), rows)
     left = [materialized(made) for made in (by_rows, by_columns)]
     assert left[0] == left[1] == Counter(expected_counts(rows, fields))
     assert Counter(by_rows) == Counter(by_columns)
@@ -302,6 +226,28 @@ def test_windows_of_columns_are_those_of_rows(seed: int, name: str, keys: str, l
     assert materialized(found[0][0]) == materialized(found[1][0])
     assert found[0][1] == found[1][1]
     assert [row[-1] for row in found[1][0]] == sorted(row[-1] for row in found[1][0])  # windows come in their order
+
+
+@pytest.mark.parametrize("lateness", [10, 1], ids=["in time", "some late"])
+@pytest.mark.parametrize("keys", ["text", "number", "both"])
+def test_sessions_of_columns_are_those_of_rows(seed: int, keys: str, lateness: int) -> None:
+    random, fields = Random(seed), KEYS[keys]
+    rows, cuts = random_rows(random, 120), random.random()
+    rows = [(*row[:-1], row[-1] + random.choice([0, 0, 0, 9])) for row in rows]
+    marks = watermarks(random, rows, lateness)
+    by_rows, by_columns = (
+        played(
+            Random(cuts),
+            lambda: window_aggregate(WindowAggregateOperator, WindowSpec(WindowKind.SESSION, 3), fields),
+            RowKey(*fields),
+            rows,
+            as_columns=is_columns,
+            marks=marks,
+        )
+        for is_columns in (False, True)
+    )
+    assert by_rows[0] and materialized(by_rows[0]) == materialized(by_columns[0])
+    assert by_rows[1] == by_columns[1]
 
 
 @pytest.mark.parametrize("keys", KEYS)

@@ -14,8 +14,8 @@ from penstock.testing import HarnessSnapshot
 from penstock.testing.two_input_harness import KeyedTwoInputHarness
 from penstock.vocabulary.sql.scalar import call as scalar_call
 from penstock.vocabulary.sql.typed_expressions import FieldRef
+from tests.unit.runtime.table.as_columns import TIME, TYPES, feed_columns, random_rows
 from tests.unit.runtime.table.changelogs import INT, STRING, in_blocks, materialized
-from tests.unit.runtime.table.test_column_operators import TIME, TYPES, feed_columns, random_rows
 
 
 class JoinOfRows(TableIntervalJoinOperator):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from random import Random
 from typing import Any
 
 import pytest
@@ -22,7 +24,7 @@ from penstock.runtime.operators.table import (
     WatermarkAssignerOperator,
 )
 from penstock.table.sql import parse_type
-from penstock.testing import OperatorHarness
+from penstock.testing import HarnessSnapshot, OperatorHarness
 from penstock.testing.two_input_harness import KeyedTwoInputHarness
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 from penstock.vocabulary.sql.scalar import call as scalar_call
@@ -176,6 +178,43 @@ def test_window_join(join: JoinKind, expected: list[str]) -> None:
     left = [(0, "a", 10), (0, "b", 10), (0, None, 10)]
     right = [(0, "a", 10), (0, "a", 20), (0, None, 10)]
     assert joined(made, left, right, 9) == sorted(expected)
+
+
+def test_a_window_join_over_batches_gives_each_pair_once(seed: int) -> None:
+    random, results, expected = Random(seed), list[Any](), Counter[Any]()
+    lefts, rights = list[Any](), list[Any]()
+    snapshot: HarnessSnapshot | None = None
+    for batch in range(8):
+        made = TableWindowJoinOperator(join=JoinKind.INNER, **SIDES, left_window_end=1, right_window_end=1)
+        harness = KeyedTwoInputHarness(made, key1=RowKey(0), key2=RowKey(0))
+        if snapshot is not None:
+            harness.restore(snapshot)
+        with harness:
+            for _ in range(12):
+                row = (0, random.choice("abc"), 10 * batch + random.choice([10, 20, 30]))
+                is_left = random.random() < 0.5
+                (lefts if is_left else rights).append(row)
+                (harness.process_element1 if is_left else harness.process_element2)(row)
+                if random.random() < 0.2:
+                    harness.process_watermark(10 * batch + random.randint(0, 8))
+            harness.process_watermark(10 * batch + 9)
+            snapshot = harness.snapshot()
+            if batch == 7:
+                harness.process_watermark(1_000)
+                assert harness.num_keyed_state_entries() == harness.num_event_time_timers() == 0
+            results += harness.output_values()
+            assert harness.late_records_dropped() == 0
+    for left in lefts:
+        expected.update([(0, *left[1:], *right[1:]) for right in rights if right == left])
+    assert Counter(results) == expected
+
+
+def test_a_window_join_tells_keys_apart_as_state_does() -> None:
+    double, ints = LogicalType(Kind.DOUBLE), parse_type("ARRAY<INT>")
+    for type_, key, same in ((double, float("nan"), float("-nan")), (ints, [1], [1])):
+        sides: Any = {name: JoinSide(types=(type_, TIMESTAMP), keys=(0,)) for name in ("left", "right")}
+        made = TableWindowJoinOperator(join=JoinKind.INNER, **sides, left_window_end=1, right_window_end=1)
+        assert len(joined(made, [(0, key, 10)], [(0, same, 10)], 9)) == 1
 
 
 def test_interval_join() -> None:

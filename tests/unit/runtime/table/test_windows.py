@@ -135,6 +135,62 @@ def test_attached_windows_and_processing_time() -> None:
         assert harness.output_values() == [(0, "a", 1, 1, 5, 10)]
 
 
+@pytest.mark.parametrize("is_distinct", [False, True], ids=["columns", "rows"])
+@pytest.mark.parametrize("name", ["tumble", "tumble with offset", "hop", "uneven hop", "cumulate"])
+def test_windows_by_the_clock_are_emitted_once_when_it_is_time(seed: int, name: str, is_distinct: bool) -> None:
+    random, window = Random(seed), WINDOWS[name]
+    seen: list[Any] = []
+    results: list[Any] = []
+    snapshot: HarnessSnapshot | None = None
+    now = 1_000
+    for attempt in range(6):
+        made = WindowAggregateOperator(
+            key_fields=(0,),
+            aggregates=DISTINCT if is_distinct else MERGEABLE,
+            input_types=TYPES,
+            window=window,
+            time_field=None,
+        )
+        harness = KeyedHarness(made, key=RowKey(0), processing_time=now)
+        if snapshot is not None:
+            harness.restore(snapshot)
+        with harness:
+            for _ in range(8):
+                # In its last millisecond a window may be emitted, and again for a row that comes after that.
+                now += 1
+                harness.clock.set(now)
+                block = [(0, random.choice("abc"), random.randint(1, 4), 0) for _ in range(random.randint(0, 5))]
+                harness.process_elements([(row, None) for row in block])
+                seen += [(*row[:3], now) for row in block]
+                now += random.choice([0, 1, 2, 3, 20])
+                harness.set_processing_time(now)
+                told = results + harness.output_values()
+                over = expected(window, seen, is_distinct)
+                assert Counter(row[1:] for row in told) == Counter(
+                    {row: count for row, count in over.items() if row[-1] - 1 <= now}
+                )
+            if attempt == 5:
+                harness.set_processing_time(now + 100)
+                assert harness.num_keyed_state_entries() == harness.num_processing_time_timers() == 0
+            snapshot = harness.snapshot()
+            results += harness.output_values()
+    assert Counter(row[1:] for row in results) == expected(window, seen, is_distinct)
+
+
+def test_a_row_after_the_clock_went_back_is_not_lost() -> None:
+    made = WindowAggregateOperator(
+        key_fields=(0,), aggregates=MERGEABLE, input_types=TYPES, window=WINDOWS["hop"], time_field=None
+    )
+    with KeyedHarness(made, key=RowKey(0), processing_time=100) as harness:
+        harness.process_element((0, "a", 1, 0))
+        harness.set_processing_time(130)
+        harness.clear_output()
+        harness.clock.now_ms = 101
+        harness.process_element((0, "a", 7, 0))
+        harness.set_processing_time(131)
+        assert sorted(harness.output_values()) == [(0, "a", 1, 7, 95, 105), (0, "a", 1, 7, 100, 110)]
+
+
 DAY = 86_400_000
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.vocabulary.sql.logical_types import LogicalType
-from penstock.vocabulary.sql.scalar import arrow_type, call, cast, columnar_calc, compiled_calc
+from penstock.vocabulary.sql.scalar import arrow_type, call, called_columns, cast, columnar_calc, compiled_calc
+from penstock.vocabulary.sql.scalar.context import EvaluationContext
 from penstock.vocabulary.sql.scalar.kinds import (
     BIGINT,
     BOOLEAN,
@@ -23,6 +25,7 @@ from penstock.vocabulary.sql.scalar.kinds import (
     char,
     decimal,
     timestamp,
+    timestamp_ltz,
 )
 from penstock.vocabulary.sql.typed_expressions import FieldRef, Literal, TypedExpression
 
@@ -169,6 +172,7 @@ ONE_BY_ONE = [
     call("TO_TIMESTAMP_LTZ", [field(INT), Literal(0, INT.not_null())]),
     call("TO_TIMESTAMP_LTZ", [field(BIGINT), Literal(3, INT.not_null())]),
     call("/", [field(DOUBLE), field(DOUBLE)]),
+    *[call(name, [field(DOUBLE), Literal(Decimal("0.1"), decimal(2, 1).not_null())]) for name in "+-*"],
     call("BETWEEN", [field(INT), field(SMALLINT), field(BIGINT)]),
     call("IN", [field(INT), Literal(7, INT.not_null()), Literal(None, INT)]),
     call("IN", [field(STRING), Literal("a", char(1).not_null()), Literal("", char(0).not_null())]),
@@ -230,3 +234,45 @@ def test_the_usual_has_kernels() -> None:
 )
 def test_what_arrow_does_otherwise_is_left_to_rows(expression: TypedExpression) -> None:
     assert columnar_calc(None, [expression]) is None
+
+
+LONG_TEXT = Literal("die 漢 and 😀, again and again", char(29).not_null())
+SMALL = call("%", [field(BIGINT), Literal(5, INT.not_null())])
+CALLED = {
+    "of repeating numbers": call("SUBSTRING", [LONG_TEXT, cast(SMALL, INT), cast(field(SMALLINT), INT)]),
+    "of texts and numbers": call("SUBSTRING", [field(STRING), field(INT)]),
+    "of two texts": call("LOCATE", [field(STRING), call("||", [field(STRING), field(STRING)])]),
+    "of two zeros": call("ATAN2", [field(DOUBLE), field(DOUBLE)]),
+    "of a local time": cast(field(timestamp(3)), timestamp_ltz(3)),
+    "of numbers that do not repeat": call("LPAD", [cast(field(BIGINT), STRING), cast(SMALL, INT), field(STRING)]),
+}
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+@pytest.mark.parametrize("name", CALLED)
+def test_functions_that_are_called_give_what_rows_give(name: str, zone: str) -> None:
+    expression, context = CALLED[name], EvaluationContext(time_zone=zone)
+    calc = columnar_calc(None, [expression], context)
+    assert calc is not None
+    for seed in (3, 4):  # what one batch has found is used for the next
+        rows = random_rows(1_500, seed)
+        if name == "of numbers that do not repeat":
+            rows = [(*row[:1], number * 7_919, *row[2:]) for number, row in enumerate(rows)]
+        expected = compiled_calc(None, [expression], context)([(0, *row) for row in rows])
+        assert repr(rows_of(calc(batch_of(rows)))) == repr(expected)
+
+
+def test_a_function_of_several_arguments_is_called_once_for_each_combination(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[Any] = []
+    wanted = called_columns.compiled_value
+
+    def counting(*arguments: Any, **named: Any) -> Any:
+        value = wanted(*arguments, **named)
+        return lambda row: (called.append(row), value(row))[1]
+
+    monkeypatch.setattr(called_columns, "compiled_value", counting)
+    calc = columnar_calc(None, [CALLED["of texts and numbers"]], EvaluationContext())
+    assert calc is not None
+    calc(batch_of(random_rows(5_000, 5)))
+    calc(batch_of(random_rows(5_000, 6)))
+    assert len(called) == len(set(called)) <= 8 * 8

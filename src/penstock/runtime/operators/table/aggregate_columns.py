@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.runtime.field_columns import FieldNumbers, NumberColumn, Numbers
+from penstock.runtime.operators.table.ranked_texts import RankedTexts
 from penstock.vocabulary.field_aggregates import Measure
 from penstock.vocabulary.sql.aggregates.arithmetic import BITS
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.scalar import arrow_type
+from penstock.vocabulary.sql.scalar.kinds import CHARACTERS
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
 
 __all__ = ["ColumnarCalls", "columnar_calls"]
@@ -41,6 +43,8 @@ class _Slot:
     is_null_at_first: bool = True
     is_distinct: bool = False
     """Whether only the first row of each value is counted."""
+    is_text: bool = False
+    """Whether numbers are the places of texts in their order."""
 
     def wrapped(self, column: NumberColumn) -> NumberColumn:
         """The column in the range of its type."""
@@ -95,8 +99,17 @@ class ColumnarCalls:
             if each.is_distinct and each.field is not None
         ]
 
+    @property
+    def text_fields(self) -> dict[int, int]:
+        """The fields of slots of texts, by slot."""
+        return {at: each.field for at, each in enumerate(self._slots) if each.is_text and each.field is not None}
+
     def numbers(
-        self, columns: dict[int, pa.Array], count: int, firsts: Mapping[int, Numbers] | None = None
+        self,
+        columns: dict[int, pa.Array],
+        count: int,
+        firsts: Mapping[int, Numbers] | None = None,
+        texts: RankedTexts | None = None,
     ) -> FieldNumbers:
         """What rows bring to each slot, of the columns of their fields; `firsts` are rows with values not seen yet."""
         found: FieldNumbers = {}
@@ -109,7 +122,8 @@ class ColumnarCalls:
                 continue
             column = NumberColumn(np.zeros(count, np.int64), None)
             if slot.field is not None:
-                column = _number_column(columns[slot.field], is_counted=slot.kind == "count", is_float=slot.is_float)
+                source = columns[slot.field] if texts is None or not slot.is_text else texts.ranks[at]
+                column = _number_column(source, is_counted=slot.kind == "count", is_float=slot.is_float)
             if slot.filter is not None:
                 chosen = columns[slot.filter].fill_null(False).to_numpy(zero_copy_only=False)
                 column = NumberColumn(column.values, chosen if column.valid is None else column.valid & chosen)
@@ -151,10 +165,14 @@ class ColumnarCalls:
                 made.append(slots[result.first])
         return made
 
-    def arrays(self, results: Sequence[NumberColumn]) -> list[pa.Array]:
+    def arrays(self, results: Sequence[NumberColumn], texts: RankedTexts | None = None) -> list[pa.Array]:
         """Result columns with the types that they are declared with."""
-        pairs = zip(results, self._results, strict=True)
-        return [as_array(column).cast(result.type, safe=False) for column, result in pairs]
+        made = []
+        for column, result in zip(results, self._results, strict=True):
+            is_text = texts is not None and self._slots[result.first].is_text
+            array = texts.texts(result.first, column) if texts is not None and is_text else as_array(column)
+            made.append(array.cast(result.type, safe=False))
+        return made
 
 
 def as_array(column: NumberColumn) -> pa.Array:
@@ -163,14 +181,22 @@ def as_array(column: NumberColumn) -> pa.Array:
 
 
 def columnar_calls(
-    calls: Sequence[AggregateCall], input_types: Sequence[LogicalType], *, has_views: bool = False
+    calls: Sequence[AggregateCall],
+    input_types: Sequence[LogicalType],
+    *,
+    in_groups: bool = False,
 ) -> ColumnarCalls | None:
-    """The calls on columns; None where one of them has to see rows. DISTINCT needs views of what has been seen."""
+    """The calls on columns; None where one of them has to see rows.
+
+    `in_groups`: whoever folds them has views of what has been seen, for DISTINCT, and ranks texts, for MIN and MAX.
+    """
     slots: list[_Slot] = []
     results: list[_Result] = []
     for call in calls:
-        is_counted = has_views and call.is_distinct and call.function == "COUNT" and len(call.arguments) == 1
+        is_counted = in_groups and call.is_distinct and call.function == "COUNT" and len(call.arguments) == 1
         made = _distinct_slots(call, input_types) if is_counted else _slots_of(call, input_types)
+        if made is None and in_groups:
+            made = _text_slots(call, input_types)
         type_ = arrow_type(call.type)
         if made is None or type_ is None:
             return None
@@ -184,6 +210,15 @@ def _distinct_slots(call: AggregateCall, input_types: Sequence[LogicalType]) -> 
     if call.order or input_types[field].kind not in _SEEN:
         return None
     return [_Slot("count", field, call.filter, is_distinct=True)]
+
+
+def _text_slots(call: AggregateCall, input_types: Sequence[LogicalType]) -> list[_Slot] | None:
+    if call.function not in ("MIN", "MAX") or call.is_distinct or call.order or len(call.arguments) != 1:
+        return None
+    (field,) = call.arguments
+    if input_types[field].kind not in CHARACTERS or call.type.kind is not input_types[field].kind:
+        return None
+    return [_Slot("min" if call.function == "MIN" else "max", field, call.filter, is_text=True)]
 
 
 def _slots_of(call: AggregateCall, input_types: Sequence[LogicalType]) -> list[_Slot] | None:

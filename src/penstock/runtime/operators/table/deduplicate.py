@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.common.typeinfo import Types
+from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.bundles import MINI_BATCH_SIZE, BundlingOperator
-from penstock.runtime.operators.table.operator import Row, type_texts
+from penstock.runtime.operators.table.last_row_columns import LastRowColumns
+from penstock.runtime.operators.table.operator import ROW_FORM, Row, type_texts
 from penstock.runtime.operators.table.sessions import LATE_RECORDS
 from penstock.state.timers import EVENT, Timer
 from penstock.vocabulary.sql.logical_types import LogicalType
@@ -61,6 +63,23 @@ class DeduplicateOperator(BundlingOperator):
         self._row = self.value_state("_row", row_state_type(self.types))
         self._is_done = self.value_state("_is_done", Types.BOOLEAN())
         self._late = self.context.metrics.counter(LATE_RECORDS)
+        self._columns = None
+        if self.keep_last and self.time_field is not None and not self.mini_batch and self.state_ttl_ms <= 0:
+            self._columns = LastRowColumns(
+                self.backend,
+                self._row,
+                self.time_field,
+                with_update_before=self.generate_update_before,
+                with_insert=self.generate_insert,
+            )
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Work on columns, unless rows have to be looked at one by one."""
+        made = None if self._columns is None or not len(block) else self._columns.changes(block.batch, keys)
+        if made is None:
+            super().process_columns(block, timestamps, keys)
+        elif made.num_rows:
+            self.output.emit(ColumnBlock(made, ROW_FORM), None)
 
     def process_bundle(self, values: list[Any], keys: list[Any]) -> None:
         """Compare each row with the one that is kept."""

@@ -101,7 +101,7 @@ class GroupAggregateOperator(KeyedTableOperator):
     def _group_columns(self, code: AggregateCode) -> GroupColumns | None:
         """The groups in columns, where rows are only inserted and all that is computed can be."""
         key_types = [self.input_types[at] for at in self.key_fields]
-        calls = columnar_calls(self.aggregates, self.input_types, has_views=True)
+        calls = columnar_calls(self.aggregates, self.input_types, in_groups=True)
         # With a time to live, what is read counts too, and unchanged results are emitted.
         is_plain = not self.mini_batch and not self.needs_retraction and self.state_ttl_ms == 0
         if calls is None or not is_plain or not self.key_fields or not KeyColumns.can_be(key_types):

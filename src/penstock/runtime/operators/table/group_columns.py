@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from penstock.runtime.field_columns import Keys, NumberColumn, Numbers, accumulators_of, encoded, objects_of, packed
 from penstock.runtime.operators.table.aggregate_columns import ColumnarCalls
+from penstock.runtime.operators.table.ranked_texts import RankedTexts
 from penstock.runtime.operators.table.seen_columns import SeenValues
 from penstock.runtime.operators.table.slice_columns import KeyColumns
 from penstock.runtime.running_columns import Runs, running
@@ -40,6 +41,7 @@ class GroupColumns:
         self._key_fields = key_fields
         self._keys = keys
         self._calls = calls
+        self._text_fields = calls.text_fields
         self._backend = backend
         self._state = state
         state.trust()
@@ -59,8 +61,10 @@ class GroupColumns:
         held = self._state.held_of_all(addresses)
         empty = self._calls.initial()
         before = [empty if each is None else each for each in held]
+        texts = RankedTexts(self._text_fields, columns, before) if self._text_fields else None
+        before = before if texts is None else texts.ranked(before)
         firsts = None if self._seen is None else self._seen.firsts(columns, codes.codes, distinct)
-        made = running(runs, self._calls.numbers(columns, count, firsts), self._calls.measures, before)
+        made = running(runs, self._calls.numbers(columns, count, firsts, texts), self._calls.measures, before)
         if made is None:
             return None
         if self._seen is not None:
@@ -68,9 +72,9 @@ class GroupColumns:
         slots = self._calls.wrapped(made)
         last = runs.starts + runs.lengths - 1
         accumulators = accumulators_of([column.take(last) for column in slots]) if slots else [()] * len(distinct)
-        self._state.hold_of_all(addresses, accumulators)
+        self._state.hold_of_all(addresses, accumulators if texts is None else texts.restored(accumulators))
         is_new = np.array([each is None for each in held], np.bool_)
-        return self._changelog(runs, key_columns, slots, before, is_new)
+        return self._changelog(runs, key_columns, slots, before, is_new, texts)
 
     def _changelog(
         self,
@@ -79,6 +83,7 @@ class GroupColumns:
         slots: list[NumberColumn],
         before: list[tuple[Any, ...]],
         is_new: Numbers,
+        texts: RankedTexts | None,
     ) -> pa.RecordBatch:
         """The changes in the order of arrival; slots are in the order of the runs."""
         results = self._calls.result_columns(slots)
@@ -100,7 +105,7 @@ class GroupColumns:
         kinds = np.where(begins[places], INSERT, np.where(is_before, UPDATE_BEFORE, UPDATE_AFTER)).astype(np.int8)
         chosen = [_chosen(old, new, places, is_before) for old, new in zip(earlier, results, strict=True)]
         rows = pa.array(runs.order[places])
-        arrays = [pa.array(kinds), *[each.take(rows) for each in key_columns], *self._calls.arrays(chosen)]
+        arrays = [pa.array(kinds), *[each.take(rows) for each in key_columns], *self._calls.arrays(chosen, texts)]
         return pa.RecordBatch.from_arrays(arrays, names=[KIND_COLUMN, *[f"f{at}" for at in range(len(arrays) - 1)]])
 
     def _first_results(self, before: list[tuple[Any, ...]]) -> list[NumberColumn]:

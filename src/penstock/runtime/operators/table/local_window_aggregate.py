@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,17 +126,27 @@ class LocalWindowAggregateOperator(TableOperator):
 
 
 class SliceReader:
-    """Reads what window aggregates need of rows: their slices, keys, and what they bring to each slot."""
+    """Reads what window aggregates need of rows: their slices, keys, and what they bring to each slot.
+
+    Rows without a field for their time have the one of the clock.
+    """
 
     def __init__(
-        self, key_fields: Sequence[int], time_field: int, input_types: Sequence[LogicalType], calls: Any, slices: Any
+        self,
+        key_fields: Sequence[int],
+        time_field: int | None,
+        input_types: Sequence[LogicalType],
+        calls: Any,
+        slices: Any,
+        clock: Callable[[], int] | None = None,
     ) -> None:
         self.keys = KeyColumns([input_types[at] for at in key_fields])
         self._key_fields = key_fields
         self._time_field = time_field
         self._calls = calls
         self._slices = slices
-        read = {*key_fields, time_field, *calls.fields}
+        self._clock = clock
+        read = {*key_fields, *calls.fields, *([] if time_field is None else [time_field])}
         self._types = {at: arrow_type(input_types[at]) for at in sorted(read)}
 
     def of_columns(self, batch: pa.RecordBatch) -> SlicedRows:
@@ -148,11 +158,15 @@ class SliceReader:
         return self._read(columns_of_rows(rows, self._types), len(rows))
 
     def _read(self, columns: dict[int, pa.Array], count: int) -> SlicedRows:
-        times = columns[self._time_field]
-        if times.null_count:  # a row without a time is in no window
-            timed = pa.array(np.flatnonzero(times.is_valid().to_numpy(zero_copy_only=False)))
-            columns = {at: column.take(timed) for at, column in columns.items()}
-            times, count = columns[self._time_field], len(timed)
-        slices = self._slices.of(times.to_numpy())
+        if self._time_field is None:
+            assert self._clock is not None
+            slices = np.full(count, self._slices.of(self._clock()), np.int64)
+        else:
+            times = columns[self._time_field]
+            if times.null_count:  # a row without a time is in no window
+                timed = pa.array(np.flatnonzero(times.is_valid().to_numpy(zero_copy_only=False)))
+                columns = {at: column.take(timed) for at, column in columns.items()}
+                times, count = columns[self._time_field], len(timed)
+            slices = self._slices.of(times.to_numpy())
         keys = self.keys.of([columns[at] for at in self._key_fields], count)
         return SlicedRows(slices, keys, self._calls.numbers(columns, count))

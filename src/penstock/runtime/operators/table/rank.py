@@ -8,11 +8,15 @@ from heapq import nsmallest
 from operator import itemgetter
 from typing import Any
 
+import pyarrow as pa
+
 from penstock.common.composite_types import FrozenListTypeInfo
 from penstock.common.typeinfo import Types
+from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.operator import KeyedTableOperator, Row, type_texts
 from penstock.runtime.operators.table.ordering import sort_key
+from penstock.runtime.operators.table.top_columns import leading_rows
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.ordering import SortField
@@ -87,6 +91,19 @@ class RankOperator(KeyedTableOperator):
         self._next = self.value_state("_next_number", Types.LONG()) if is_retracting else None
         self._unique = itemgetter(*self.unique_key) if self.unique_key else None
 
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Look at those rows that may be among the first."""
+        is_plain = self.strategy is RankStrategy.APPEND and self.end is not None and self.state_ttl_ms <= 0
+        places = None
+        if is_plain and len(block):
+            assert self.end is not None
+            places = leading_rows(block.batch, keys, self.types, self.sort_fields, self.end)
+        if places is not None:
+            chosen = pa.array(places)
+            block, keys = ColumnBlock(block.batch.take(chosen), block.form), keys.take(chosen)
+            timestamps = None if timestamps is None else timestamps[places]
+        super().process_columns(block, timestamps, keys)
+
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Bring the first rows of each key up to date."""
         assert keys is not None
@@ -104,7 +121,7 @@ class RankOperator(KeyedTableOperator):
         assert end is not None
         before: tuple[Fields, ...] = self._tops.held() or ()
         after = self._retracting(row, end) if self._arrivals is not None else self._improved(row[1:], before, end)
-        if after == before:
+        if after is before or after == before:
             return
         self._tops.hold(after or None)
         is_top_1 = self.start == end == 1 and self._arrivals is None
@@ -115,9 +132,10 @@ class RankOperator(KeyedTableOperator):
 
     def _improved(self, fields: Fields, before: tuple[Fields, ...], end: int) -> tuple[Fields, ...]:
         """The first rows with one more, where the input only inserts or improves."""
-        unique = self._unique
+        unique, key = self._unique, self._sort_key(fields)
+        if unique is None and len(before) >= end and not key < self._sort_key(before[-1]):
+            return before  # as most rows: they are behind the last one
         kept = list(before) if unique is None else [held for held in before if unique(held) != unique(fields)]
-        key = self._sort_key(fields)
         at = bisect_right(kept, key, key=self._sort_key)
         return (*kept[:at], fields, *kept[at:])[:end] if at < end else before
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.runtime.field_columns import Numbers
+from penstock.runtime.operators.table.small_views import SmallView
 from penstock.state.keyed import KeyedStateBackend
 
 __all__ = ["SeenValues", "ViewOfField"]
@@ -19,7 +19,7 @@ __all__ = ["SeenValues", "ViewOfField"]
 class ViewOfField(NamedTuple):
     """The view of a field: a map of bits by value, one for each filter of the calls; `slots` are (slot, filter)."""
 
-    view: Any
+    view: SmallView
     field: int
     slots: tuple[tuple[int, int | None], ...]
     filters: tuple[int | None, ...]
@@ -31,7 +31,7 @@ class SeenValues:
     def __init__(self, backend: KeyedStateBackend, views: Sequence[ViewOfField]) -> None:
         self._backend = backend
         self._views = views
-        self._changes: list[tuple[Any, Any, Any, int]] = []
+        self._changes: list[tuple[SmallView, Any, dict[Any, int]]] = []
 
     def firsts(self, columns: dict[int, pa.Array], codes: Numbers, keys: list[Any]) -> dict[int, Numbers]:
         """For each slot, whether a row is the first of its key with its value; `keep` makes it known."""
@@ -43,10 +43,9 @@ class SeenValues:
 
     def keep(self) -> None:
         """Write what has been seen."""
-        for key, changes in groupby(self._changes, lambda change: change[0]):
+        for view, key, entries in self._changes:
             self._backend.set_key(key)
-            for _, view, value, bits in changes:
-                view.hold(value, bits)
+            view.hold_all(entries)
         self._changes = []
 
     def _firsts(
@@ -70,24 +69,31 @@ class SeenValues:
             flags[rows[first[is_new]]] = True
             after[asked] |= 1 << bit
             made.update({slot: flags for slot, of in view.slots if of == chosen})
-        changed = np.flatnonzero(after != before).tolist()
-        width = len(values)
-        self._changes += [
-            (keys[pairs[at] // width], view.view, values[pairs[at] % width], int(after[at])) for at in changed
-        ]
+        changed = np.flatnonzero(after != before)
+        of_keys, of_values = np.divmod(pairs[changed], max(len(values), 1))
+        bits = after[changed].tolist()
+        for key, start, stop in _runs(of_keys):
+            of_key = [values[at] for at in of_values[start:stop].tolist()]
+            self._changes.append((view.view, keys[key], dict(zip(of_key, bits[start:stop], strict=True))))
         return made
 
     def _bits(self, view: ViewOfField, pairs: Numbers, values: list[Any], keys: list[Any], asked: Numbers) -> Numbers:
         """What the view has of pairs of key and value."""
         bits = np.zeros(len(pairs), np.int64)
-        width, held, key_before = len(values), view.view.held, -1
-        for at, pair in zip(asked.tolist(), pairs[asked].tolist(), strict=True):
-            key, value = divmod(pair, width)
-            if key != key_before:
-                self._backend.set_key(keys[key])
-                key_before = key
-            bits[at] = held(values[value]) or 0
+        of_keys, of_values = np.divmod(pairs[asked], max(len(values), 1))
+        found: list[Any] = []
+        for key, start, stop in _runs(of_keys):
+            self._backend.set_key(keys[key])
+            found += view.view.held_of([values[at] for at in of_values[start:stop].tolist()])
+        bits[asked] = [each or 0 for each in found]
         return bits
+
+
+def _runs(sorted_codes: Numbers) -> Iterator[tuple[int, int, int]]:
+    """The codes that occur, each with where it begins and where it ends."""
+    starts = np.flatnonzero(np.diff(sorted_codes, prepend=-1))
+    bounds = [*starts.tolist(), len(sorted_codes)]
+    return zip(sorted_codes[starts].tolist(), bounds, bounds[1:], strict=False)
 
 
 def _true(column: pa.Array) -> Any:

@@ -55,19 +55,29 @@ class Sessions:
         except Exception as error:
             raise self._operator.record_failure(error, rows, consumed) from None
 
+    def add_made(self, sessions: Iterable[tuple[Any, int, int, Any]]) -> None:
+        """Take sessions with their keys, none of which is late: key, start, end and content."""
+        for key, start, end, content in sessions:
+            self._operator.backend.set_key(key)
+            held: tuple[Session, ...] = self._state.held() or ()
+            touched, start, end = _touched(held, start, end)
+            if touched:
+                content = self._merge([*[each[2] for each in touched], content])
+            self._put(held, touched, (start, end, content))
+
     def _add_one(self, time: int, row: Row, fold: Callable[[Any, Row], Any]) -> None:
-        start, end = time, time + self._gap
         held: tuple[Session, ...] = self._state.held() or ()
-        touched = [each for each in held if each[0] <= end and each[1] >= start]
-        if touched:
-            start, end = min(start, touched[0][0]), max(end, touched[-1][1])
+        touched, start, end = _touched(held, time, time + self._gap)
         if self._domain == EVENT and self.clock.last_instant(end) <= self._operator.watermark:
             self._late.inc()
             return
         content = touched[0][2] if len(touched) == 1 else None
         if len(touched) > 1:
             content = self._merge([each[2] for each in touched])
-        made = (start, end, fold(content, row))
+        self._put(held, touched, (start, end, fold(content, row)))
+
+    def _put(self, held: tuple[Session, ...], touched: list[Session], made: Session) -> None:
+        start, end, _ = made
         self._set_timers(touched, end)
         before, after = [each for each in held if each[1] < start], [each for each in held if each[0] > end]
         self._state.hold((*before, made, *after))
@@ -89,3 +99,11 @@ class Sessions:
                 self._state.hold(held[len(over) :] or None)
             for start, end, content in over:
                 yield key, start, end, content
+
+
+def _touched(held: tuple[Session, ...], start: int, end: int) -> tuple[list[Session], int, int]:
+    """The sessions that one meets, and from when to when it goes with them."""
+    touched = [each for each in held if each[0] <= end and each[1] >= start]
+    if touched:
+        start, end = min(start, touched[0][0]), max(end, touched[-1][1])
+    return touched, start, end

@@ -28,7 +28,7 @@ from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.scalar import arrow_type
 from penstock.vocabulary.sql.windows import WindowKind, WindowSpec
 
-__all__ = ["KeyColumns", "SlicedRows", "Slices", "columns_of_rows", "joined_keys", "slices_of"]
+__all__ = ["FAR", "KeyColumns", "SlicedRows", "Slices", "columns_of_rows", "joined_keys", "slices_of"]
 
 _KEY_KINDS = frozenset(
     [
@@ -36,7 +36,7 @@ _KEY_KINDS = frozenset(
         *(Kind.BINARY, Kind.VARBINARY, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ),
     ]
 )
-_FAR = 2**62
+FAR = 2**62
 """Later than any time of a row."""
 
 
@@ -53,11 +53,11 @@ class Slices:
     """How many slices the longest window has."""
     is_cumulate: bool = False
 
-    def of(self, times: Numbers) -> Numbers:
+    def of(self, times: Any) -> Any:
         """The slices of times."""
         return (times - self.offset) // self.unit
 
-    def last_ends(self, slices: Numbers) -> Numbers:
+    def last_ends(self, slices: Any) -> Any:
         """When the last windows of slices end."""
         firsts = slices - slices % self.in_window if self.is_cumulate else slices
         return firsts + self.in_window
@@ -72,7 +72,7 @@ class Slices:
 
     def over_at(self, watermark: int) -> int:
         """The last number at which slices and windows end that are over at a watermark."""
-        return int(max(-_FAR, min((watermark + 1 - self.offset) // self.unit, _FAR)))
+        return int(max(-FAR, min((watermark + 1 - self.offset) // self.unit, FAR)))
 
 
 def slices_of(window: WindowSpec) -> Slices | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock.common.typeinfo import Types
@@ -37,6 +37,23 @@ class SmallView:
         if found:
             return found.get(key)
         return None if found is None else self._large.held(key)
+
+    def held_of(self, keys: Sequence[Any]) -> list[Any]:
+        """What `held` gives, for several keys."""
+        found = self._small.held()
+        if found:
+            return list(map(found.get, keys))
+        return [None] * len(keys) if found is None else list(map(self._large.held, keys))
+
+    def hold_all(self, entries: dict[Any, Any]) -> None:
+        """Set the values of several keys."""
+        found = self._small.held()
+        if found is not None and not found:
+            for key, value in entries.items():
+                self._large.hold(key, value)
+            return
+        merged = entries if found is None else {**found, **entries}
+        self._small.hold(merged if len(merged) <= _MOST_ENTRIES else self._moved(merged))
 
     def hold(self, key: Any, value: Any) -> None:
         """Set the value of a key."""

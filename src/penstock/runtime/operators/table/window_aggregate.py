@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
+
 from penstock.common.composite_types import FrozenListTypeInfo
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
@@ -25,6 +27,7 @@ from penstock.runtime.operators.table.operator import (
     described_calls,
     type_texts,
 )
+from penstock.runtime.operators.table.session_columns import SessionColumns
 from penstock.runtime.operators.table.sessions import Sessions
 from penstock.runtime.operators.table.slice_columns import slices_of
 from penstock.runtime.operators.table.window_columns import ColumnWindows
@@ -107,9 +110,9 @@ class WindowAggregateOperator(KeyedTableOperator):
 
     def _column_windows(self, code: AggregateCode) -> ColumnWindows | None:
         """The windows in columns, where rows are only inserted and all that is computed can be."""
-        is_timed = self.time_field is not None and self.window_fields is None and "proctime" not in self.properties
         if (
-            not is_timed
+            self.window_fields is not None
+            or "proctime" in self.properties
             or self.needs_retraction
             or not can_be_local(self.key_fields, self.aggregates, self.input_types, self.window)
         ):
@@ -128,10 +131,10 @@ class WindowAggregateOperator(KeyedTableOperator):
 
     def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
         """Fold a block of columns into windows."""
-        if self._columns is None:
-            super().process_columns(block, timestamps, keys)
-        else:
+        if self._columns is not None:
             self._columns.add_columns(block.batch)
+        elif not self._windows.add_columns(block.batch):
+            super().process_columns(block, timestamps, keys)
 
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
         """Nothing is left of a batch that failed."""
@@ -153,10 +156,19 @@ class WindowAggregateOperator(KeyedTableOperator):
             self.output.emit(ColumnBlock(batch, ROW_FORM), None)
         self.output.emit_watermark(watermark)
 
+    def on_processing_time(self, now_ms: int) -> None:
+        """Emit the windows by the clock that are over."""
+        self._now_ms = now_ms
+        super().on_processing_time(now_ms)
+
     def fire_due(self, domain: int, due: Iterator[Timer]) -> None:
-        """Emit the windows that are over."""
+        """Emit the windows that are over; those in columns by event time follow their watermark."""
         if self._columns is not None:
-            self._columns.lift(due)
+            if self._columns.is_by_clock:
+                for batch in self._columns.closed_by_clock(due, self._now_ms):
+                    self.output.emit(ColumnBlock(batch, ROW_FORM), None)
+            else:
+                self._columns.lift(due)
             return
         results: list[Row] = []
         clock = self._windows.clock
@@ -221,6 +233,11 @@ class SessionAggregates:
         self._fold = defined(folding_lines(code, operator.needs_retraction), "fold", code.scope)
         self._values = defined(valuing_lines(code), "values", code.scope)
         self._row_count = len(code.slots) - 1 if operator.needs_retraction else None
+        self._columns = None if self._keeps_rows else SessionColumns.of(operator, self._sessions)
+
+    def add_columns(self, batch: pa.RecordBatch) -> bool:
+        """Fold columns into sessions; False where rows have to be looked at one by one."""
+        return self._columns is not None and self._columns.add(batch)
 
     @staticmethod
     def _joined(contents: list[Any]) -> Any:

@@ -14,9 +14,9 @@ from penstock.runtime.operators.table.aggregate_columns import ColumnarCalls
 from penstock.runtime.operators.table.local_window_aggregate import SliceReader
 from penstock.runtime.operators.table.operator import Row, defined
 from penstock.runtime.operators.table.sessions import LATE_RECORDS
-from penstock.runtime.operators.table.slice_columns import KeyColumns, SlicedRows, Slices
+from penstock.runtime.operators.table.slice_columns import FAR, KeyColumns, SlicedRows, Slices
 from penstock.state.keyed import VOID_NAMESPACE
-from penstock.state.timers import EVENT, Timer
+from penstock.state.timers import EVENT, PROCESSING, Timer
 from penstock.vocabulary.sql.aggregates.compilation import AggregateCode
 from penstock.vocabulary.sql.row_kinds import KIND_COLUMN
 
@@ -38,6 +38,7 @@ class ColumnWindows:
     window that has something of it. State of windows that are over joins the columns, so that there is one way to make
     a window.
     `is_partial`: rows are those of a `LocalWindowAggregateOperator`.
+    Windows by the clock are over when it is time: one key of each slice in memory has a timer for all of them.
     """
 
     def __init__(
@@ -54,15 +55,21 @@ class ColumnWindows:
         self._rows: list[SlicedRows] = []
         self._count = 0
         self._folded = 0
+        self.is_by_clock = operator.time_field is None
+        self._domain = PROCESSING if self.is_by_clock else EVENT
+        self._over = -FAR
+        self._awaited: set[int] = set()
         self._reader = None
         if not operator.is_partial:
-            assert operator.time_field is not None
-            types = operator.input_types
-            self._reader = SliceReader(operator.key_fields, operator.time_field, types, calls, slices)
+            self._reader = SliceReader(
+                operator.key_fields, operator.time_field, operator.input_types, calls, slices, operator.context.clock
+            )
 
     def begin_batch(self) -> None:
         """Nothing is left of a batch that failed."""
         self._rows, self._count, self._folded = [], 0, 0
+        self._over = -FAR
+        self._awaited.clear()
 
     # ---- rows ----
 
@@ -87,15 +94,18 @@ class ColumnWindows:
         )
 
     def _add(self, rows: SlicedRows) -> None:
-        is_late = self._slices.last_ends(rows.slices) <= self._slices.over_at(self._operator.watermark)
-        if is_late.any():
-            late, rows = rows.split(is_late)
-            self._late.inc(late.row_count)
+        if not self.is_by_clock:
+            is_late = self._slices.last_ends(rows.slices) <= self._slices.over_at(self._operator.watermark)
+            if is_late.any():
+                late, rows = rows.split(is_late)
+                self._late.inc(late.row_count)
         if not rows.row_count:
             return
         if self._reader is not None:  # later on there is only one kind of rows: slots
             rows = rows.folded(self._calls.measures, self._calls)
         self._keep(rows)
+        if self.is_by_clock:
+            self._await(rows)
         if self._count > max(_MOST_IN_MEMORY, 2 * self._folded):
             self._compact()
             if self._folded > _MOST_IN_MEMORY:
@@ -113,11 +123,13 @@ class ColumnWindows:
 
     # ---- windows that are over ----
 
-    def lift(self, due: Iterator[Timer]) -> None:
-        """Take what is in state of windows that are over; it is forgotten there."""
+    def lift(self, due: Iterator[Timer]) -> int:
+        """Take what is in state of windows that are over; it is forgotten there. Returns when the first one was."""
         backend, unit, offset = self._operator.backend, self._slices.unit, self._slices.offset
         keys, slices, accumulators = [], [], []
-        for _, key, namespace in due:
+        earliest = FAR
+        for time, key, namespace in due:
+            earliest = min(earliest, time)
             backend.set_key(key)
             first, last = ((int(each) - offset) // unit for each in namespace.split(b","))
             for at in range(first, last):
@@ -132,6 +144,29 @@ class ColumnWindows:
         if keys:
             numbers = self._calls.slots_of_accumulators(accumulators)
             self._keep(SlicedRows(np.array(slices, np.int64), self._keys.of_objects(keys), numbers))
+        return earliest
+
+    def closed_by_clock(self, due: Iterator[Timer], now_ms: int) -> Iterator[pa.RecordBatch]:
+        """The results of windows that are over by now. None ended before the first timer that was due."""
+        yield from self.closed(self.lift(due) - 1, now_ms)
+        self._over = self._slices.over_at(now_ms)
+        self._awaited.clear()
+        for rows in self._rows:
+            self._await(rows)
+
+    def _await(self, rows: SlicedRows) -> None:
+        """Set a timer for each slice, with any key."""
+        for at in np.unique(rows.slices).tolist():
+            if at not in self._awaited:
+                self._awaited.add(at)
+                (key,) = objects_of(rows.keys.take(np.flatnonzero(rows.slices == at)[:1]))
+                self._operator.backend.set_key(key)
+                self._register(self._next_end(at))
+
+    def _next_end(self, at: int) -> int:
+        """When the first window of a slice ends that is not over yet; the first of all where the clock went back."""
+        over = self._over if self.is_by_clock else self._slices.over_at(self._operator.watermark)
+        return at + 1 if self._slices.last_ends(at) <= over else max(at + 1, over + 1)
 
     def closed(self, before: int, watermark: int) -> Iterator[pa.RecordBatch]:
         """The results of windows that are over at a watermark, and were not at the one before."""
@@ -181,10 +216,10 @@ class ColumnWindows:
         """Put everything into state, with timers."""
         self._compact()
         rows, backend = self._rows, self._operator.backend
-        self.begin_batch()
         if not rows:
             return
-        next_end = self._slices.over_at(self._operator.watermark) + 1
+        next_ends = {at: self._next_end(at) for at in np.unique(rows[0].slices).tolist()}
+        self.begin_batch()
         slots = [rows[0].numbers[at] for at in range(self._calls.slot_count)]
         accumulators = accumulators_of(slots) if slots else [()] * rows[0].row_count
         places = zip(objects_of(rows[0].keys), rows[0].slices.tolist(), accumulators, strict=True)
@@ -193,7 +228,7 @@ class ColumnWindows:
             backend.set_namespace(self._place(at))
             held = self._state.held()
             self._state.hold(accumulator if held is None else self._merge([held, accumulator]))
-            self._register(max(at + 1, next_end))
+            self._register(next_ends[at])
         backend.set_namespace(VOID_NAMESPACE)
 
     def _place(self, number: int) -> bytes:
@@ -203,4 +238,4 @@ class ColumnWindows:
     def _register(self, end: int) -> None:
         start = self._slices.times(self._slices.first_slices(end))
         end_ms = self._slices.times(end)
-        self._operator.timers.register(EVENT, end_ms - 1, b"%d,%d" % (start, end_ms))
+        self._operator.timers.register(self._domain, end_ms - 1, b"%d,%d" % (start, end_ms))

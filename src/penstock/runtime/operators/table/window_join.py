@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 from penstock.runtime.layouts import Layout
@@ -12,12 +13,18 @@ from penstock.runtime.operators.table.operator import KeyedTableOperator, Row, t
 from penstock.runtime.operators.table.sessions import LATE_RECORDS
 from penstock.runtime.operators.table.window_clock import WindowClock
 from penstock.runtime.rows import Timestamps
+from penstock.state.hashable_keys import PLAIN_TYPES, hashable_of
 from penstock.state.keyed import VOID_NAMESPACE
-from penstock.state.list_state import KeyedListState
 from penstock.state.timers import EVENT, Timer
 from penstock.vocabulary.sql.row_kinds import INSERT
 from penstock.vocabulary.sql.state_types import row_state_type
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
+
+_MOST_IN_MEMORY = 200_000
+_Sides = tuple[list[Row], list[Row]]
+_Window = dict[Hashable, tuple[Any, _Sides]]
+"""Keys of a window and their rows, by what keys are looked up by."""
+_LEFT, _RIGHT = 0, 1
 
 
 class TableWindowJoinOperator(KeyedTableOperator):
@@ -25,6 +32,9 @@ class TableWindowJoinOperator(KeyedTableOperator):
 
     Keys are those of the sides without the windows. `left_window_end` and `right_window_end` are fields, in the local
     time of `zone` (None: UTC). Late rows are dropped, and counted. Otherwise as RegularJoinOperator.
+
+    Rows of a batch are in memory, and become state at its end: most windows are over before that. One key of a window
+    in memory has a timer for all of them.
     """
 
     kind = "table window join"
@@ -57,47 +67,109 @@ class TableWindowJoinOperator(KeyedTableOperator):
     def open(self) -> None:
         """Get the state and make the condition's code."""
         self._clock = WindowClock(self.zone)
-        self._left = self.list_state("_left_rows", row_state_type(self.left.types))
-        self._right = self.list_state("_right_rows", row_state_type(self.right.types))
+        left = self.list_state("_left_rows", row_state_type(self.left.types))
+        right = self.list_state("_right_rows", row_state_type(self.right.types))
+        self._states = left, right
+        self._memory: dict[int, _Window] = {}
+        self._count = 0  # rows in memory
+        self._begun: set[int] = set()  # windows that no key had before this batch
         self._meets = None if self.condition is None else row_function(self, self.condition, self.zone or "UTC")
         self._late = self.context.metrics.counter(LATE_RECORDS)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Keep left rows."""
-        self._keep(self._left, self.left_window_end + 1, values, keys)
+        self._keep(_LEFT, self.left_window_end + 1, values, keys)
 
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Keep right rows."""
-        self._keep(self._right, self.right_window_end + 1, values, keys)
+        self._keep(_RIGHT, self.right_window_end + 1, values, keys)
 
-    def _keep(self, side: KeyedListState, place: int, values: list[Any], keys: list[Any] | None) -> None:
+    def begin_batch(self, version: int, attempt: str, state: Any) -> None:
+        """Nothing is left of a batch that failed."""
+        self._forget()
+
+    def end_batch(self, now_ms: int, end_of_input: bool) -> None:
+        """Put everything into the state."""
+        self._write()
+
+    def _forget(self) -> None:
+        self._memory.clear()
+        self._begun.clear()
+        self._count = 0
+
+    def _keep(self, side: int, place: int, values: list[Any], keys: list[Any] | None) -> None:
         assert keys is not None
-        backend = self.backend
+        memory = self._memory
         for key, row in zip(keys, values, strict=True):
             end = row[place]
-            if end is None or self._clock.last_instant(end) <= self.watermark:
-                self._late.inc()
-                continue
-            backend.set_key(key)
-            namespace = b"%d" % end
-            self.timers.register(EVENT, self._clock.last_instant(end), namespace)
-            backend.set_namespace(namespace)
-            side.hold(row[1:])
-            backend.set_namespace(VOID_NAMESPACE)
+            window = memory.get(end)
+            if window is None:
+                if end is None or self._clock.last_instant(end) <= self.watermark:
+                    self._late.inc()
+                    continue
+                window = memory[end] = self._new_window(key, end)
+            hashable = key if type(key) in PLAIN_TYPES else hashable_of(key)
+            found = window.get(hashable)
+            if found is None:
+                found = window[hashable] = key, ([], [])
+            found[1][side].append(row[1:])
+            self._count += 1
+        if self._count > _MOST_IN_MEMORY:
+            self._write()
+
+    def _new_window(self, key: Any, end: int) -> _Window:
+        """A window that is not in memory, with a timer; what is in state has one too."""
+        if not self.timers.has_any_at(EVENT, self._clock.last_instant(end)):
+            self._begun.add(end)
+        self._set_timer(key, end)
+        return {}
+
+    def _set_timer(self, key: Any, end: int) -> None:
+        self.backend.set_key(key)
+        self.timers.register(EVENT, self._clock.last_instant(end), b"%d" % end)
+
+    def _write(self) -> None:
+        backend = self.backend
+        for end, window in self._memory.items():
+            for key, sides in window.values():
+                self._set_timer(key, end)
+                backend.set_namespace(b"%d" % end)
+                for state, rows in zip(self._states, sides, strict=True):
+                    for row in rows:
+                        state.hold(row)
+                backend.set_namespace(VOID_NAMESPACE)
+        self._forget()
 
     def fire_due(self, domain: int, due: Iterator[Timer]) -> None:
         """Join windows that are over."""
         results: list[Row] = []
+        keys_of: dict[bytes, list[Any]] = defaultdict(list)
         for _, key, namespace in due:
-            self.backend.set_key(key)
-            self.backend.set_namespace(namespace)
-            left, right = self._left.take(), self._right.take()
-            self.backend.set_namespace(VOID_NAMESPACE)
-            try:
-                self._join(left, right, self._equals_nothing(key), results)
-            except Exception as error:
-                raise self.failure(error, f"joining rows of key {key!r}") from None
+            keys_of[namespace].append(key)
+        for namespace, keys in keys_of.items():
+            end = int(namespace)
+            window = self._memory.pop(end, {})
+            self._count -= sum([len(left) + len(right) for _, (left, right) in window.values()])
+            for key in () if end in self._begun else keys:
+                _, in_memory = window.pop(hashable_of(key), (key, ([], [])))
+                self._emit_joined(key, self._taken(key, namespace, in_memory), results)
+            for key, sides in window.values():
+                self._emit_joined(key, sides, results)
         self.output.emit(results, None)
+
+    def _taken(self, key: Any, namespace: bytes, in_memory: _Sides) -> _Sides:
+        """The rows of a key in a window, which are forgotten: first those in state, which came before."""
+        self.backend.set_key(key)
+        self.backend.set_namespace(namespace)
+        left, right = [state.take() + rows for state, rows in zip(self._states, in_memory, strict=True)]
+        self.backend.set_namespace(VOID_NAMESPACE)
+        return left, right
+
+    def _emit_joined(self, key: Any, sides: _Sides, results: list[Row]) -> None:
+        try:
+            self._join(*sides, self._equals_nothing(key), results)
+        except Exception as error:
+            raise self.failure(error, f"joining rows of key {key!r}") from None
 
     def _equals_nothing(self, key: Any) -> bool:
         parts = (key,) if len(self.left.keys) == 1 else key

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from penstock.runtime.operators.table.aggregate_code import bind_views, indented
 from penstock.runtime.operators.table.operator import Row, defined
 from penstock.runtime.operators.table.sessions import LATE_RECORDS
@@ -63,6 +65,10 @@ class WindowPanes:
         self._folded.clear()
         self._new.clear()
         self._begun.clear()
+
+    def add_columns(self, batch: pa.RecordBatch) -> bool:
+        """Rows are folded one by one here."""
+        return False
 
     def add(self, rows: list[Row], keys: list[Any]) -> None:
         """Fold rows into their windows."""

@@ -20,12 +20,15 @@ from penstock.vocabulary.sql.scalar.compilation import compiled_value
 from penstock.vocabulary.sql.scalar.context import EvaluationContext
 from penstock.vocabulary.sql.scalar.kinds import units_per_milli
 from penstock.vocabulary.sql.scalar.registry import FUNCTIONS
+from penstock.vocabulary.sql.scalar.temporal import CLOCK_FUNCTIONS
 from penstock.vocabulary.sql.scalar.user_calls import VARYING
 from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, Literal, TypedExpression
 from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
 __all__ = ["called_column"]
 
+_MOST_COMBINATIONS = 1 << 18
+_MOST_KNOWN = 20_000
 _TRIED_ROWS = 1_000
 """How many rows show whether values repeat."""
 _MINUTE_MS = 60_000
@@ -39,6 +42,9 @@ _FINE_LETTERS = frozenset("sSAnNV'[")
 def called_column(call: Call, type_: pa.DataType, column: Compile, context: EvaluationContext) -> Column:
     """The column of a call by its generated Python; NoKernelError where that has to see whole rows."""
     function = FUNCTIONS[call.function]
+    if call.function in CLOCK_FUNCTIONS:
+        moment = compiled_value(call, context, offset=0)
+        return lambda batch: pa.scalar(moment(()), type_)
     # A user's function is not called for rows that a branch leaves out, and not once for several of them.
     if not function.is_deterministic or call.function in (USER_FUNCTION, VARYING):
         raise NoKernelError
@@ -47,15 +53,15 @@ def called_column(call: Call, type_: pa.DataType, column: Compile, context: Eval
     value = compiled_value(replace(call, arguments=_numbered(call, places)), context, offset=0)
     if len(places) == 1:
         inner = arguments[0]
+        if _is_same_time(call, context):
+            return inner
         if _depends_on_minute(call, places[0], context):
             inner = _floored(inner, _MINUTE_MS * units_per_milli(call.arguments[places[0]].type))
         return _Repeating(value, inner, type_)
 
-    def each_row(batch: pa.RecordBatch) -> Any:
-        rows = zip(*[_values(each(batch), batch) for each in arguments], strict=True)
-        return pa.array([value(row) for row in rows], type_)
-
-    return each_row
+    # Two zeros of floats are equal to Python, and not to every function.
+    repeats = not any(call.arguments[at].type.kind in (Kind.FLOAT, Kind.DOUBLE) for at in places)
+    return _Combined(value, arguments, type_, repeats=repeats)
 
 
 def _numbered(call: Call, places: list[int]) -> tuple[TypedExpression, ...]:
@@ -96,6 +102,76 @@ class _Repeating:
     def _each(self, values: pa.Array) -> pa.Array:
         function = self._function
         return pa.array([function((value,)) for value in values.to_pylist()], self._type)
+
+
+def _is_same_time(call: Call, context: EvaluationContext) -> bool:
+    """Whether a cast only says that a time is local, in a zone that is UTC."""
+    if call.function != "CAST" or not zone_named(context.time_zone).is_utc:
+        return False
+    source, target = call.arguments[0].type, call.type
+    kinds = {Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ}
+    return {source.kind, target.kind} == kinds and source.precision == target.precision
+
+
+class _Combined:
+    """A function of several arguments: called once for each combination of their values, as long as they repeat."""
+
+    def __init__(
+        self, function: Callable[[tuple[Any, ...]], Any], arguments: list[Column], type_: pa.DataType, *, repeats: bool
+    ) -> None:
+        self._function = function
+        self._arguments = arguments
+        self._type = type_
+        self._repeats = repeats
+        self._known: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(self, batch: pa.RecordBatch) -> Any:
+        columns = [argument(batch) for argument in self._arguments]
+        if self._repeats and batch.num_rows >= _TRIED_ROWS:
+            found = self._by_combinations(columns)
+            if found is not None:
+                return found
+            self._repeats = False
+        rows = zip(*[_values(each, batch) for each in columns], strict=True)
+        return pa.array([self._function(row) for row in rows], self._type)
+
+    def _by_combinations(self, columns: list[Any]) -> pa.Array | None:
+        """None where there are too many combinations to look for those that occur."""
+        codes: Any = 0
+        count = 1
+        dictionaries: list[list[Any]] = []
+        for column in columns:
+            if isinstance(column, pa.Scalar):
+                dictionaries.append([column.as_py()])
+                continue
+            encoded = pc.dictionary_encode(column, null_encoding="encode")
+            count *= len(encoded.dictionary)
+            if count > _MOST_COMBINATIONS:
+                return None
+            dictionaries.append(encoded.dictionary.to_pylist())
+            codes = codes * len(dictionaries[-1]) + encoded.indices.to_numpy().astype(np.int64)
+        if isinstance(codes, int):  # constants only
+            return None
+        occurs = np.zeros(count, np.bool_)
+        occurs[codes] = True
+        places = np.flatnonzero(occurs)
+        if len(places) > len(codes) // 2:
+            return None
+        numbers = np.zeros(count, np.int32)
+        numbers[places] = np.arange(len(places), dtype=np.int32)
+        each_place = np.unravel_index(places, [len(each) for each in dictionaries])
+        parts = [map(each.__getitem__, at.tolist()) for each, at in zip(dictionaries, each_place, strict=True)]
+        values = pa.array([self._value(row) for row in zip(*parts, strict=True)], self._type)
+        return values.take(pa.array(numbers[codes]))
+
+    def _value(self, row: tuple[Any, ...]) -> Any:
+        """The value of a combination, which the next batches have again."""
+        if row in self._known:
+            return self._known[row]
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        found = self._known[row] = self._function(row)
+        return found
 
 
 def _depends_on_minute(call: Call, place: int, context: EvaluationContext) -> bool:

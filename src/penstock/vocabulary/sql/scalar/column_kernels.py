@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.vocabulary.sql.logical_types import Kind
+from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.scalar.compilation import constant, is_deterministic
 from penstock.vocabulary.sql.scalar.kinds import CHARACTERS, INTEGERS, units_per_milli
 from penstock.vocabulary.sql.typed_expressions import Call, Literal, TypedExpression, fields_of
 
-__all__ = ["KERNELS", "Column", "Compile", "Kernel", "NoKernelError", "folded"]
+__all__ = ["KERNELS", "Column", "Compile", "Constant", "Kernel", "NoKernelError", "folded"]
 
 Column = Callable[[pa.RecordBatch], Any]
 Compile = Callable[[TypedExpression], Column]
@@ -23,6 +23,17 @@ Kernel = Callable[[Call, pa.DataType, Compile], Column]
 
 class NoKernelError(Exception):
     """An expression has no kernel."""
+
+
+class Constant:
+    """The column of a literal: the same scalar for every batch."""
+
+    def __init__(self, scalar: pa.Scalar) -> None:
+        self.scalar = scalar
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.Scalar:
+        """The scalar."""
+        return self.scalar
 
 
 _WHOLE = (*INTEGERS, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ, Kind.INTERVAL_MILLIS)
@@ -52,10 +63,19 @@ def _arithmetic(call: Call, type_: pa.DataType, column: Compile) -> Column:
     if kinds in ([Kind.TIMESTAMP, Kind.INTERVAL_MILLIS], [Kind.TIMESTAMP_LTZ, Kind.INTERVAL_MILLIS]):
         return _shifted(call, column)
     _require(len(call.arguments) == 2 and call.type.kind in (*INTEGERS, Kind.DOUBLE))
-    _require(all(each.type.kind in (*INTEGERS, Kind.DOUBLE) for each in call.arguments))
-    left, right = [_cast(column(each), type_) for each in call.arguments]
+    arguments = [_as_double(each) for each in call.arguments] if call.type.kind is Kind.DOUBLE else call.arguments
+    _require(all(each.type.kind in (*INTEGERS, Kind.DOUBLE) for each in arguments))
+    left, right = [_cast(column(each), type_) for each in arguments]
     operate = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}[call.function]
     return lambda batch: operate(left(batch), right(batch))
+
+
+def _as_double(expression: TypedExpression) -> TypedExpression:
+    """A constant DECIMAL beside a DOUBLE counts as the DOUBLE that it becomes."""
+    value = folded(expression) if expression.type.kind is Kind.DECIMAL else expression
+    if isinstance(value, Literal) and value.type.kind is Kind.DECIMAL and value.value is not None:
+        return Literal(float(value.value), LogicalType(Kind.DOUBLE, nullable=False))
+    return expression
 
 
 def _shifted(call: Call, column: Compile) -> Column:
@@ -68,6 +88,9 @@ def _shifted(call: Call, column: Compile) -> Column:
 
 
 def _cast(column: Column, type_: pa.DataType) -> Column:
+    if isinstance(column, Constant):
+        return Constant(pc.cast(column.scalar, type_, safe=False))
+
     def cast(batch: pa.RecordBatch) -> Any:
         value = column(batch)
         return value if value.type == type_ else pc.cast(value, type_, safe=False)

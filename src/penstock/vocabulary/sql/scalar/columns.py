@@ -18,7 +18,7 @@ from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.row_kinds import KIND_COLUMN
 from penstock.vocabulary.sql.scalar.called_columns import called_column
 from penstock.vocabulary.sql.scalar.code import key_of
-from penstock.vocabulary.sql.scalar.column_kernels import KERNELS, Column, Kernel, NoKernelError, folded
+from penstock.vocabulary.sql.scalar.column_kernels import KERNELS, Column, Constant, Kernel, NoKernelError, folded
 from penstock.vocabulary.sql.scalar.context import EvaluationContext
 from penstock.vocabulary.sql.scalar.guarded_kernels import GUARDED_KERNELS
 from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, Literal, TypedExpression, fields_of
@@ -139,8 +139,7 @@ class _Columns:
             return lambda batch: _as_array(batch.column(position), batch.num_rows, type_)
         expression = folded(expression)
         if isinstance(expression, Literal):
-            scalar = pa.scalar(expression.value, type_)
-            return lambda batch: scalar
+            return Constant(pa.scalar(expression.value, type_))
         assert isinstance(expression, Call)
         key = key_of(expression)
         if key not in self._made:

@@ -26,7 +26,7 @@ from penstock.vocabulary.sql.scalar.parameters import A_DATE_TIME, A_NUMBER, AN_
 from penstock.vocabulary.sql.scalar.registry import Arguments, any_nullable, special, strict_function
 from penstock.vocabulary.sql.typed_expressions import Call
 
-__all__ = ["local_nanos"]
+__all__ = ["CLOCK_FUNCTIONS", "local_nanos"]
 
 UNIT_MILLIS = {"SECOND": 1000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": DAY_MS, "WEEK": 7 * DAY_MS}
 _UNIT_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12, "DECADE": 120, "CENTURY": 1200, "MILLENNIUM": 12_000}
@@ -310,7 +310,12 @@ def _now(kind: str) -> Callable[[Call, CodeWriter], Callable[[], int]]:
     return make
 
 
+CLOCK_FUNCTIONS: set[str] = set()
+"""Functions that ask the clock and nothing else: rows of one block may have one answer."""
+
+
 def _current(names: Sequence[str], type_: LogicalType, kind: str) -> None:
+    CLOCK_FUNCTIONS.update(names)
     strict_function(names[0], [], type_.not_null(), make=_now(kind), is_deterministic=False, aliases=names[1:])
 
 
