@@ -54,7 +54,7 @@ def test_thirty_kills_in_process(postgres: LocalPostgres, table: str, tmp_path: 
     run_with_kills(postgres, table, tmp_path, 90_000, 30, random.Random(seed), **IN_PROCESS)
 
 
-@pytest.mark.drawn(2, group="deaths of a job on Spark")
+@pytest.mark.drawn(3, group="deaths of a job on Spark")
 @pytest.mark.spark
 @pytest.mark.timeout(900)
 def test_a_kill_on_spark(postgres: LocalPostgres, table: str, tmp_path: Path, seed: int) -> None:

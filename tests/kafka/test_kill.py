@@ -96,7 +96,7 @@ def run_with_kills(scene: Scene, moments: list[str], numbers: range, seed: int) 
     assert left_open, "no kill has left a transaction open"
     done = assert_nothing_wrong_so_far(scene.order.servers, scene.order.sink)
     assert done < len(numbers), "the job had finished before it was killed for the last time"
-    scene.start("last-run", batch_records=len(numbers)).finish()
+    scene.start("last-run", batch_records=len(numbers), brake="").finish()
     assert_exact(scene.order.servers, scene.order.sink, numbers)
 
 
@@ -107,20 +107,29 @@ def new_order(kafka: LocalBroker, source: str, sink: str, folder: Path, batch: i
 
 
 def kill_test(
-    kafka: LocalBroker, topic: NewTopic, folder: Path, moments: list[str], numbers: range, seed: int, batch: int
+    kafka: LocalBroker,
+    topic: NewTopic,
+    folder: Path,
+    moments: list[str],
+    numbers: range,
+    seed: int,
+    batch: int,
+    **changes: Any,
 ) -> None:
     source, sink = topic(PARTITIONS, "numbers"), topic(PARTITIONS - 1, "counts")
     send_numbers(kafka.address, source, numbers)
     watch = TransactionWatch(kafka.address, sink)
     try:
         with process_group(folder) as group:
-            scene = Scene(group, watch, new_order(kafka, source, sink, folder, batch, group))
+            order = new_order(kafka, source, sink, folder, batch, group)
+            settings = {**order.settings, **changes.pop("settings", {})}
+            scene = Scene(group, watch, replace(order, settings=settings, **changes))
             run_with_kills(scene, moments, numbers, seed)
     finally:
         watch.close()
 
 
-@pytest.mark.drawn(2, group="deaths of a job on Spark")
+@pytest.mark.drawn(3, group="deaths of a job on Spark")
 @pytest.mark.timeout(900)
 def test_a_death_within_a_transaction_loses_and_repeats_nothing(
     kafka: LocalBroker, topic: NewTopic, tmp_path: Path, seed: int
@@ -135,6 +144,36 @@ def test_forty_deaths_between_kafka_and_kafka_lose_and_repeat_nothing(
 ) -> None:
     moments = [*[EARLY] * 6, *[SOME_TIME] * 17, *[IN_TRANSACTION] * 17]
     kill_test(kafka, topic, tmp_path, moments, range(2_000_000), seed, batch=12_500)
+
+
+def continuous_kill_test(
+    kafka: LocalBroker, topic: NewTopic, folder: Path, moments: list[str], numbers: range, seed: int
+) -> None:
+    """The same with tasks that stay, and a sink so slow that the source is held back."""
+    brake = folder / "brake"
+    brake.touch()
+    settings = {
+        "penstock.execution.mode": "continuous",
+        "execution.checkpointing.interval": "500 ms",
+        "spark.master": "local[24]",
+    }
+    kill_test(kafka, topic, folder, moments, numbers, seed, 1_000, settings=settings, brake=str(brake))
+
+
+@pytest.mark.drawn(3, group="deaths of a job on Spark")
+@pytest.mark.timeout(900)
+def test_a_death_in_continuous_mode_loses_and_repeats_nothing(
+    kafka: LocalBroker, topic: NewTopic, tmp_path: Path, seed: int
+) -> None:
+    continuous_kill_test(kafka, topic, tmp_path, [IN_TRANSACTION], range(100_000), seed)
+
+
+@pytest.mark.soak
+def test_many_deaths_in_continuous_mode_lose_and_repeat_nothing(
+    kafka: LocalBroker, topic: NewTopic, tmp_path: Path, seed: int
+) -> None:
+    moments = [*[EARLY] * 3, *[SOME_TIME] * 4, *[IN_TRANSACTION] * 5]
+    continuous_kill_test(kafka, topic, tmp_path, moments, range(1_000_000), seed)
 
 
 def broker_kill_test(own_kafka: LocalBroker, folder: Path, numbers: range, kills: int) -> None:

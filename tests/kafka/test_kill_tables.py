@@ -54,7 +54,7 @@ def new_order(kafka: LocalBroker, prefix: str, topics: tuple[str, ...], names: t
     return partial(Order, servers=kafka.address, prefix=prefix, topics=topics, tables=names)
 
 
-@pytest.mark.drawn(2, group="deaths of a job on Spark")
+@pytest.mark.drawn(3, group="deaths of a job on Spark")
 @pytest.mark.timeout(600)
 def test_a_death_leaves_upsert_tables_right(kafka: LocalBroker, tmp_path: Path, seed: int) -> None:
     moment = random.Random(seed).choice([BEFORE_SEAL, AFTER_SEAL, FROM_OUTSIDE])

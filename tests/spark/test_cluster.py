@@ -22,24 +22,23 @@ EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[tuple[ProcessGroup, str]]:
-    """A master and two workers of one core each on loopback; gives their process group and the master's address."""
+def cluster(folder: Path, cores: int = 1) -> Iterator[tuple[ProcessGroup, str]]:
+    """A master and two workers of some cores each on loopback; gives their process group and the master's address."""
     with process_group(folder) as group:
         master = _start_daemon(group, "master.Master", "master")
         master.wait_until(lambda: MASTER_ADDRESS.search(master.tail(200)), "the master's address in its log")
         found = MASTER_ADDRESS.search(master.tail(200))
         assert found is not None
-        workers = [_start_worker(group, number, found.group()) for number in (1, 2)]
+        workers = [_start_worker(group, number, found.group(), cores) for number in (1, 2)]
         for worker in workers:
             worker.wait_until(lambda w=worker: "Successfully registered" in w.tail(200), "the worker's registration")
         yield group, found.group()
 
 
-def _start_worker(group: ProcessGroup, number: int, address: str) -> Program:
+def _start_worker(group: ProcessGroup, number: int, address: str, cores: int) -> Program:
     folder = str(group.scratch / f"worker-{number}")
-    return _start_daemon(
-        group, "worker.Worker", f"worker-{number}", "--cores", "1", "--memory", "700m", "--work-dir", folder, address
-    )
+    limits = ["--cores", str(cores), "--memory", "700m"]
+    return _start_daemon(group, "worker.Worker", f"worker-{number}", *limits, "--work-dir", folder, address)
 
 
 def _start_daemon(group: ProcessGroup, kind: str, name: str, *arguments: str) -> Program:
@@ -59,11 +58,11 @@ def _start_daemon(group: ProcessGroup, kind: str, name: str, *arguments: str) ->
     )
 
 
-def cluster_settings(group: ProcessGroup) -> dict[str, str]:
+def cluster_settings(group: ProcessGroup, cores: int = 1) -> dict[str, str]:
     """Small executors, and many small batches however slow or fast the machine is."""
     return {
         **spark_settings(group),
-        "spark.executor.cores": "1",
+        "spark.executor.cores": str(cores),
         "spark.executor.memory": "600m",
         "spark.executor.extraJavaOptions": f"-Djava.io.tmpdir={group.scratch} {QUICK_JAVA}",
         "penstock.batch.max-records": "225",

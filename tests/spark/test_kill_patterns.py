@@ -49,7 +49,7 @@ def half_finished(folder: Path, count: int) -> int:
     return left_of_branch(CheckpointDirectory(str(folder / "checkpoint")), plan, [EVENTS]).state_entries
 
 
-@pytest.mark.drawn(2, group="deaths of a job on Spark")
+@pytest.mark.drawn(3, group="deaths of a job on Spark")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_dead_driver_and_dead_workers_cost_no_match_and_repeat_none(tmp_path: Path, seed: int) -> None:

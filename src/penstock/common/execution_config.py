@@ -12,7 +12,6 @@ __all__ = ["ExecutionConfig"]
 _MAX_PARALLELISM_LIMIT = 32768
 _SPARK_CANCELS = "Spark ends the tasks of a cancelled job; see the settings spark.task.reaper.*"
 _NO_LATENCY = "records travel in blocks and carry no markers; see progress() and the metrics of the job for its lag"
-_WATERMARKS_FOLLOW_RECORDS = "watermarks follow records, not the clock; set pipeline.watermark-every-records instead"
 _TYPES_CHOOSE = "values are encoded by their declared types, and pickled if they have none"
 
 
@@ -54,9 +53,8 @@ class ExecutionConfig:
         return self._closure_cleaner
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """No effect, with a warning: watermarks follow records, not the clock."""
+        """Set how often watermarks are emitted, in milliseconds; in continuous mode only. 0 means never."""
         self._auto_watermark_interval = _not_negative("auto watermark interval", interval)
-        warn_of_no_effect("set_auto_watermark_interval", _WATERMARKS_FOLLOW_RECORDS)
         return self
 
     def get_auto_watermark_interval(self) -> int:

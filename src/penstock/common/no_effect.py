@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 import warnings
 
-IN_BLOCKS = "records travel in blocks, which are sent when a batch has produced them"
+IN_BLOCKS = (
+    "records travel in blocks, which are sent when a batch has produced them; continuous mode has "
+    "penstock.continuous.linger for that"
+)
 SPARK_PLACES = "Spark places tasks; set spark.executor.* instead"
 
 

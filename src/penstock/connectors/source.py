@@ -180,6 +180,9 @@ class PartitionEnumerator(ABC):
         found = self.discover(None, 0)
         return {name: found[name].stop or 0 for name in names if name in found and found[name].stop is not None}
 
+    def hurry(self) -> None:  # noqa: B027 - not every one waits
+        """Wait less where there is nothing new: in continuous mode every millisecond counts."""
+
     def close(self) -> None:  # noqa: B027 - not every one holds something
         """Let go of connections."""
 
@@ -243,6 +246,10 @@ class PartitionedSource(Source[T_co]):
 
     def paces_itself(self) -> bool:
         """Whether its enumerator's `ends` are how far a batch reads: where offsets do not count records."""
+        return False
+
+    def reads_partitions_apart(self) -> bool:
+        """Whether a subtask that reads by itself has to know nothing of the partitions of others."""
         return False
 
     def begins_when_read(self) -> bool:

@@ -11,7 +11,7 @@ from penstock.common.time import Duration
 from penstock.errors import ConfigurationError
 from penstock.graph import declared_settings as keys
 from penstock.graph.settings import JobSettings
-from penstock.graph.unused_keys import NO_TIMEOUT, NO_TOLERANCE, NOTHING_TO_ALIGN, ONE_AT_A_TIME
+from penstock.graph.unused_keys import ALWAYS_ALIGNED, ONE_AT_A_TIME
 from penstock.vocabulary.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
 from penstock.vocabulary.checkpointing_mode import CheckpointingMode
 from penstock.vocabulary.externalized_checkpoint_retention import ExternalizedCheckpointRetention
@@ -24,8 +24,8 @@ _DISABLED = -1
 class CheckpointConfig:
     """When and where checkpoints are taken; all times are milliseconds.
 
-    A checkpoint is the end of a batch here, so some of Flink's settings have no effect. They are stored and returned,
-    and a warning says why they have no effect.
+    Some of Flink's settings have no effect, or only in continuous mode. They are stored and returned, and a warning
+    says why they have no effect.
     """
 
     def __init__(self) -> None:
@@ -49,13 +49,15 @@ class CheckpointConfig:
             self.set_min_pause_between_checkpoints(read.min_pause_ms)
         if keys.RETENTION in told:
             self.set_externalized_checkpoint_retention(ExternalizedCheckpointRetention[read.retention])
+        if keys.CHECKPOINT_TIMEOUT in told:
+            self.set_checkpoint_timeout(read.checkpoint_timeout_ms)
+        if keys.TOLERABLE_FAILURES in told:
+            self.set_tolerable_checkpoint_failure_number(read.tolerable_checkpoint_failures)
         self._keep(kept)
 
     def _keep(self, told: Mapping[str, Any]) -> None:
         self._mode = CheckpointingMode[told.get(keys.CHECKPOINT_MODE, self._mode.name)]
-        self._timeout = told.get(keys.CHECKPOINT_TIMEOUT, self._timeout)
         self._max_concurrent = told.get(keys.MAX_CONCURRENT, self._max_concurrent)
-        self._tolerable_failures = told.get(keys.TOLERABLE_FAILURES, self._tolerable_failures)
         self._unaligned = told.get(keys.UNALIGNED, self._unaligned)
         self._force_unaligned = told.get(keys.FORCE_UNALIGNED, self._force_unaligned)
         if keys.ALIGNMENT_TIMEOUT in told:
@@ -88,9 +90,8 @@ class CheckpointConfig:
         return self._timeout
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
-        """No effect, with a warning: an aborted batch would have to run again."""
+        """Set how long a checkpoint may take before it counts as failed; in continuous mode only."""
         self._timeout = _at_least(1, "checkpoint timeout", checkpoint_timeout)
-        _warn("set_checkpoint_timeout", NO_TIMEOUT)
         return self
 
     def get_min_pause_between_checkpoints(self) -> int:
@@ -118,10 +119,8 @@ class CheckpointConfig:
         return self._tolerable_failures == 0
 
     def set_fail_on_checkpointing_errors(self, fail_on_checkpointing_errors: bool) -> CheckpointConfig:
-        """No effect, with a warning if failures should be tolerated."""
+        """Choose whether the first failed checkpoint fails the job; in continuous mode only."""
         self._tolerable_failures = 0 if fail_on_checkpointing_errors else 2**31 - 1
-        if not fail_on_checkpointing_errors:
-            _warn("set_fail_on_checkpointing_errors", NO_TOLERANCE)
         return self
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
@@ -129,12 +128,10 @@ class CheckpointConfig:
         return self._tolerable_failures
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> CheckpointConfig:
-        """No effect, with a warning if it is not 0."""
+        """Set how many checkpoints may fail in a row before the job is restarted; in continuous mode only."""
         self._tolerable_failures = _at_least(
             0, "number of tolerable checkpoint failures", tolerable_checkpoint_failure_number
         )
-        if self._tolerable_failures:
-            _warn("set_tolerable_checkpoint_failure_number", NO_TOLERANCE)
         return self
 
     def set_externalized_checkpoint_retention(
@@ -160,7 +157,7 @@ class CheckpointConfig:
         """No effect, with a warning if enabled."""
         self._unaligned = enabled
         if enabled:
-            _warn("enable_unaligned_checkpoints", NOTHING_TO_ALIGN)
+            _warn("enable_unaligned_checkpoints", ALWAYS_ALIGNED)
         return self
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
@@ -170,7 +167,7 @@ class CheckpointConfig:
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
         """No effect, with a warning."""
         self._alignment_timeout = _of_type(Duration, alignment_timeout)
-        _warn("set_aligned_checkpoint_timeout", NOTHING_TO_ALIGN)
+        _warn("set_aligned_checkpoint_timeout", ALWAYS_ALIGNED)
         return self
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
@@ -189,7 +186,7 @@ class CheckpointConfig:
         """No effect, with a warning if enabled."""
         self._force_unaligned = force_unaligned_checkpoints
         if force_unaligned_checkpoints:
-            _warn("set_force_unaligned_checkpoints", NOTHING_TO_ALIGN)
+            _warn("set_force_unaligned_checkpoints", ALWAYS_ALIGNED)
         return self
 
     def is_force_unaligned_checkpoints(self) -> bool:

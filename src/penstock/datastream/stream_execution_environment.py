@@ -29,7 +29,7 @@ from penstock.datastream.arguments import (
     is_whole,
     non_empty_text,
 )
-from penstock.datastream.called_settings import told_by_call
+from penstock.datastream.called_settings import take_over_keys, told_by_call
 from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.datastream.given_sources import (
     Table,
@@ -46,7 +46,7 @@ from penstock.graph import declared_settings as keys
 from penstock.graph import setting_values
 from penstock.graph.nodes import Edge, LogicalGraph, Role
 from penstock.graph.settings import JobSettings, default_parallelism, kept_checkpoint_settings
-from penstock.graph.unused_keys import warn_of_unused
+from penstock.graph.unused_keys import warn_of_mode, warn_of_unused
 
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
 from penstock.runtime import operators
@@ -122,19 +122,8 @@ class StreamExecutionEnvironment:
         kept = kept_checkpoint_settings(configuration)
         self._configuration.add_all(configuration)
         # What has a setter too is kept in one place, so that the later of key and call counts.
-        if keys.PARALLELISM in told:
-            self._config.set_parallelism(read.parallelism)
-        if read.max_parallelism is not None:
-            self._config.set_max_parallelism(read.max_parallelism)
-        if keys.OBJECT_REUSE in told:
-            self._config.set_object_reuse(read.object_reuse)
+        take_over_keys(self._config, told, read)
         self._checkpoint_config.take_over(told, read, kept)
-        if keys.AUTO_GENERATED_UIDS in told and not read.auto_generated_uids:
-            self._config.disable_auto_generated_uids()
-        if keys.GENERIC_TYPES in told and not read.generic_types:
-            self._config.disable_generic_types()
-        if read.job_parameters:
-            self._config.set_global_job_parameters(read.job_parameters)
         if any(key.startswith(keys.RESTART_STRATEGY.partition(".")[0]) for key in told):
             self._restart_strategy = read.restart_strategy
         # Last: where warnings are errors, the settings are complete all the same.
@@ -518,6 +507,7 @@ class StreamExecutionEnvironment:
 
     def _start(self, pending: LogicalGraph, job_name: str | None) -> JobClient:
         settings = self._settings(job_name)
+        warn_of_mode(settings)
         graph, folders = self.results.with_sinks(self.results.with_records(pending), settings)
         try:
             show = _pages(settings)

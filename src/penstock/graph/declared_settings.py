@@ -141,7 +141,7 @@ _TABLE = (
         WATERMARK_EVERY_RECORDS,
         kinds.POSITIVE,
         "Emit a watermark after this many records of a source split within a batch.",
-        5_000,
+        50_000,
         field="watermark_every_records",
     ),
     Setting(
@@ -175,8 +175,8 @@ _TABLE = (
     ),
     Setting(
         EXECUTION_MODE,
-        kinds.one_of("micro-batch", "continuous"),
-        "How records flow: in batches, or all the time through tasks that stay.",
+        kinds.one_of("micro-batch", "continuous", "auto"),
+        "How records flow: in batches, or all the time through tasks that stay; `auto`: continuous where it can run.",
         "micro-batch",
         field="execution_mode",
     ),
@@ -215,6 +215,20 @@ _TABLE = (
         "Minimum for the checkpoint interval.",
         0,
         field="min_pause_ms",
+    ),
+    Setting(
+        CHECKPOINT_TIMEOUT,
+        kinds.POSITIVE_DURATION,
+        "Continuous mode: a checkpoint that takes longer counts as failed.",
+        600_000,
+        field="checkpoint_timeout_ms",
+    ),
+    Setting(
+        TOLERABLE_FAILURES,
+        kinds.NOT_NEGATIVE,
+        "Continuous mode: how many checkpoints may fail in a row before the job is restarted.",
+        0,
+        field="tolerable_checkpoint_failures",
     ),
     Setting(
         RETENTION,
@@ -413,13 +427,6 @@ _TABLE = (
         "EXACTLY_ONCE",
     ),
     Setting(
-        CHECKPOINT_TIMEOUT,
-        kinds.POSITIVE_DURATION,
-        "No effect: a batch has no time limit.",
-        600_000,
-        has_effect=False,
-    ),
-    Setting(
         MAX_CONCURRENT,
         kinds.POSITIVE,
         "No effect: a checkpoint starts when the previous one is final.",
@@ -427,16 +434,9 @@ _TABLE = (
         has_effect=False,
     ),
     Setting(
-        TOLERABLE_FAILURES,
-        kinds.NOT_NEGATIVE,
-        "No effect: the restart strategy decides how often a batch is retried.",
-        0,
-        has_effect=False,
-    ),
-    Setting(
         UNALIGNED,
         kinds.BOOLEAN,
-        "No effect: there is nothing to align.",
+        "No effect: checkpoints are always aligned, and little is under way.",
         False,
         former="execution.checkpointing.unaligned",
         has_effect=False,
@@ -444,7 +444,7 @@ _TABLE = (
     Setting(
         FORCE_UNALIGNED,
         kinds.BOOLEAN,
-        "No effect: there is nothing to align.",
+        "No effect: checkpoints are always aligned, and little is under way.",
         False,
         former="execution.checkpointing.force-unaligned",
         has_effect=False,
@@ -452,7 +452,7 @@ _TABLE = (
     Setting(
         ALIGNMENT_TIMEOUT,
         kinds.DURATION,
-        "No effect: there is nothing to align.",
+        "No effect: checkpoints are always aligned, and little is under way.",
         0,
         former="execution.checkpointing.alignment-timeout",
         has_effect=False,
@@ -478,9 +478,7 @@ SETTINGS: dict[str, Setting] = {setting.key: setting for setting in _TABLE}
 
 KEPT_CHECKPOINT_SETTINGS = (
     CHECKPOINT_MODE,
-    CHECKPOINT_TIMEOUT,
     MAX_CONCURRENT,
-    TOLERABLE_FAILURES,
     UNALIGNED,
     FORCE_UNALIGNED,
     ALIGNMENT_TIMEOUT,

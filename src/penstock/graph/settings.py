@@ -43,6 +43,8 @@ class JobSettings:
     allow_non_restored_state: bool = _default(keys.IGNORE_UNCLAIMED_STATE)
     trigger_interval_ms: int | None = _default(keys.CHECKPOINT_INTERVAL)
     min_pause_ms: int = _default(keys.MIN_PAUSE)
+    checkpoint_timeout_ms: int = _default(keys.CHECKPOINT_TIMEOUT)
+    tolerable_checkpoint_failures: int = _default(keys.TOLERABLE_FAILURES)
     runtime_mode: str = _default(keys.RUNTIME_MODE)
     execution_mode: str = _default(keys.EXECUTION_MODE)
     linger_ms: int = _default(keys.LINGER)

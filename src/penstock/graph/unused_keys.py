@@ -12,15 +12,13 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.graph import declared_settings as keys
 from penstock.graph.declared_settings import SETTINGS
+from penstock.graph.settings import JobSettings
 
-NOTHING_TO_ALIGN = "no element is in flight between two batches, so there is nothing to align"
-NO_TIMEOUT = (
-    "a checkpoint is the end of a batch, which would have to run again; limit batches with the configuration key "
-    "penstock.batch.max-records instead"
-)
-NO_TOLERANCE = (
-    "a checkpoint is the end of a batch, and a failed batch must run again; the restart strategy decides how often"
+ALWAYS_ALIGNED = (
+    "checkpoints are always aligned; a barrier cannot overtake rows in Spark's shuffle, but so little is under way "
+    "there that it does not wait long"
 )
 ONE_AT_A_TIME = "a batch, and so a checkpoint, starts when the previous one is final"
 _ALWAYS_INCREMENTAL = "checkpoints always contain changes, with a snapshot now and then"
@@ -38,14 +36,12 @@ _CHECKPOINTING = "execution.checkpointing."
 
 # Key or, with a dot at the end, beginning of keys: values that ask for nothing else than what happens, and the reason.
 _WITHOUT_EFFECT: dict[str, tuple[tuple[str, ...], str]] = {
-    _CHECKPOINTING + "timeout": ((), NO_TIMEOUT),
-    _CHECKPOINTING + "tolerable-failed-checkpoints": (("0",), NO_TOLERANCE),
     _CHECKPOINTING + "max-concurrent-checkpoints": (("1",), ONE_AT_A_TIME),
-    _CHECKPOINTING + "unaligned": (_FALSE, NOTHING_TO_ALIGN),
-    _CHECKPOINTING + "unaligned.": (_FALSE, NOTHING_TO_ALIGN),
-    _CHECKPOINTING + "force-unaligned": (_FALSE, NOTHING_TO_ALIGN),
-    _CHECKPOINTING + "aligned-checkpoint-timeout": ((), NOTHING_TO_ALIGN),
-    _CHECKPOINTING + "alignment-timeout": ((), NOTHING_TO_ALIGN),
+    _CHECKPOINTING + "unaligned": (_FALSE, ALWAYS_ALIGNED),
+    _CHECKPOINTING + "unaligned.": (_FALSE, ALWAYS_ALIGNED),
+    _CHECKPOINTING + "force-unaligned": (_FALSE, ALWAYS_ALIGNED),
+    _CHECKPOINTING + "aligned-checkpoint-timeout": ((), ALWAYS_ALIGNED),
+    _CHECKPOINTING + "alignment-timeout": ((), ALWAYS_ALIGNED),
     _CHECKPOINTING + "checkpoints-after-tasks-finish": (("true",), _AFTER_SOURCES_END),
     _CHECKPOINTING + "checkpoints-after-tasks-finish.enabled": (("true",), _AFTER_SOURCES_END),
     _CHECKPOINTING + "cleaner.": ((), "old versions are removed by the driver, after each batch"),
@@ -88,6 +84,14 @@ _WITHOUT_EFFECT: dict[str, tuple[tuple[str, ...], str]] = {
     "kubernetes.": ((), _SPARK_RUNS_IT),
     "yarn.": ((), _SPARK_RUNS_IT),
 }
+_CONTINUOUS_ONLY = {
+    keys.CHECKPOINT_TIMEOUT: "a checkpoint is the end of a batch; limit batches with penstock.batch.max-records",
+    keys.TOLERABLE_FAILURES: "a failed batch must run again; the restart strategy decides how often",
+    keys.LINGER: "records travel in blocks, within one batch",
+    keys.WATERMARK_INTERVAL: "watermarks follow the records; set pipeline.watermark-every-records instead",
+}
+"""Settings that act in continuous mode, and why they do not in micro-batches."""
+
 # Here every key is Flink's or ours: one that nobody knows is most likely misspelt.
 _FAMILIES = ("execution.", "state.", "pipeline.", "python.", "parallelism.", "restart-strategy")
 _WITH_EFFECT = {
@@ -104,6 +108,18 @@ def warn_of_unused(told: Mapping[str, Any]) -> None:
     for key in sorted(told):
         text = None if key in _WITH_EFFECT else _complaint(key, told[key])
         if text is not None:
+            warnings.warn(text, stacklevel=_frames_of_ours())
+
+
+def warn_of_mode(settings: JobSettings) -> None:
+    """Warn of each setting that has no effect in the mode of a job."""
+    if settings.execution_mode != "micro-batch":
+        return
+    for key, reason in _CONTINUOUS_ONLY.items():
+        setting = SETTINGS[key]
+        assert setting.field is not None, f"{key} is read by jobs"
+        if getattr(settings, setting.field) != setting.default:
+            text = f"configuration key {key!r} has no effect in micro-batches: {reason}."
             warnings.warn(text, stacklevel=_frames_of_ours())
 
 

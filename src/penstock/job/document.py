@@ -163,6 +163,7 @@ def _subtask(vertex: Vertex, number: int, record: SubtaskRecord) -> dict[str, An
         "watermark": event_time(record.watermark),
         "state_bytes": record.state_bytes,
         "has_ended": record.has_ended,
+        "load": record.load,
         "figures": record.figures,
     }
 
@@ -190,6 +191,7 @@ def _version(record: VersionRecord) -> dict[str, Any]:
         "work_ms": times.work_ms,
         "seal_ms": times.seal_ms,
         "publish_ms": times.publish_ms,
+        "alignment_ms": times.alignment_ms,
         "records": record.records,
         "state_bytes": record.state_bytes,
         "written_bytes": record.written_bytes,

@@ -194,7 +194,9 @@ class JobDriver:
                 if self._rest(failure.restart_in_ms / 1000):
                     break
             if self._cancel.is_set():
-                self.status = JobStatus.CANCELLING
+                with self._ending:  # who was tired of waiting may have told the end
+                    if not self.ended.done():
+                        self.status = JobStatus.CANCELLING
             else:
                 self._engine.finish()
                 self.savepoints.serve_ended()

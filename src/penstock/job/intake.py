@@ -63,6 +63,13 @@ class SourceList:
         found = [known.vertex for known in self.splits.values() if number < known.split_count]
         return found + [known.vertex for known in self.partitioned.values() if number < known.parallelism]
 
+    def for_reader(self, number: int) -> SourceList:
+        """What one task that reads by itself asks: its own sources only, for asking may take something away."""
+        mine = {
+            uid: replace(known, reader=number) for uid, known in self.partitioned.items() if number < known.parallelism
+        }
+        return replace(self, partitioned=mine)
+
     def first_offset(self) -> Offset:
         """Nothing read, nothing begun."""
         positions = {uid: [0] * split.split_count for uid, split in self.splits.items()}

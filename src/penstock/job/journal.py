@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from penstock.checkpoint import Seal
 from penstock.common.constants import MIN_WATERMARK
 from penstock.common.job_failure import JobFailure
-from penstock.runtime.report import Report, SubtaskEntry
+from penstock.runtime.report import BACKPRESSURED, BUSY, IDLE, Report, SubtaskEntry
 
 VERSIONS_KEPT = 200
 DETAILED_VERSIONS = 20
@@ -45,6 +45,8 @@ class VersionTimes:
     work_ms: int
     seal_ms: int
     publish_ms: int
+    alignment_ms: int = 0
+    """Continuous mode: how long the first barrier waited for the others, in the task where it waited longest."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class SubtaskRecord:
     watermark: int = MIN_WATERMARK
     state_bytes: int = 0
     has_ended: bool = False
+    load: dict[str, float] | None = None
+    """Shares of the last version's time: busy, idle, backpressured; None if the engine does not measure them."""
 
 
 class JobJournal:
@@ -143,6 +147,7 @@ class JobJournal:
         record.watermark = report.entry.watermark
         record.has_ended = report.entry.has_ended
         record.state_bytes = _state_bytes(report.entry)
+        record.load = _load(report)
         for uid, figures in report.metrics.items():
             totals = record.figures.setdefault(uid, {})
             combined_by = report.combined_by.get(uid, {})
@@ -180,6 +185,7 @@ class JobJournal:
                     record.watermark,
                     record.state_bytes,
                     record.has_ended,
+                    record.load,
                 )
                 for key, record in self._subtasks.items()
             }
@@ -189,6 +195,15 @@ def _without_details(record: VersionRecord) -> VersionRecord:
     if record.written is None:
         return record
     return VersionRecord(**{**record.__dict__, "written": None})
+
+
+def _load(report: Report) -> dict[str, float] | None:
+    for figures in report.metrics.values():
+        if IDLE in figures:
+            busy, idle, held_back = figures[BUSY], figures[IDLE], figures[BACKPRESSURED]
+            total = max(1.0, busy + idle + held_back)
+            return {"busy": busy / total, "idle": idle / total, "backpressured": held_back / total}
+    return None
 
 
 def _state_bytes(entry: SubtaskEntry) -> int:

@@ -23,13 +23,23 @@ class PartitionedVertex:
     parallelism: int
     has_idleness: bool
     ends: dict[str, int] = field(default_factory=dict)
+    reader: int | None = None
+    """Continuous mode: the subtask that asks for itself."""
     _enumerator: PartitionEnumerator | None = None
 
     def enumerator(self) -> PartitionEnumerator:
         """What knows the partitions."""
         if self._enumerator is None:
             self._enumerator = self.source.create_enumerator(self.name)
+            if self.reader is not None:
+                self._enumerator.hurry()
         return self._enumerator
+
+    def concerns(self, name: str) -> bool:
+        """Whether the ends of a partition matter to who asks."""
+        if self.reader is None or not self.source.reads_partitions_apart():
+            return True
+        return self.source.owner(name, self.parallelism) == self.reader
 
     def close(self) -> None:
         """Let go of the enumerator; the next question makes another."""
@@ -46,7 +56,11 @@ def advanced_partitions(uid: str, known: PartitionedVertex, end: Offset, limit: 
     stops = _stops(known, enumerator, before or {}, end.stops.get(uid, {}))
     looks = before is None or known.source.finds_later()
     found = enumerator.discover_more(before, stops, now_ms) if looks else {}
-    open_partitions = {name: at for name, at in (before or {}).items() if name not in stops or at < stops[name]}
+    open_partitions = {
+        name: at
+        for name, at in (before or {}).items()
+        if (name not in stops or at < stops[name]) and known.concerns(name)
+    }
     known.ends = (
         {name: min(upper, stops.get(name, upper)) for name, upper in enumerator.ends(open_partitions).items()}
         if open_partitions
@@ -108,7 +122,8 @@ def partition_tasks(uid: str, known: PartitionedVertex, start: Offset, end: Offs
     for name in sorted(after):
         mine[known.source.owner(name, known.parallelism)].append(name)
     lags = {name: max(0, known.ends[name] - after[name]) for name in after if name in known.ends}
-    pending = sum(lags.values()) if lags else None
+    # One task does not know how much waits for the others.
+    pending = sum(lags.values()) if lags and known.reader is None else None
     told: dict[str, int] = end.stops.get(uid, {}) if known.source.ends_partitions() else {}
     tasks: list[SourceTask] = []
     for subtask, names in enumerate(mine):

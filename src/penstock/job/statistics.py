@@ -17,7 +17,7 @@ from penstock.graph.plan import JobPlan
 from penstock.job.batch_traces import BatchTraces
 from penstock.job.journal import COMBINED_BY, JobJournal, VersionTimes
 from penstock.job.latency import LatencyHistogram
-from penstock.runtime.report import Report
+from penstock.runtime.report import BACKPRESSURED, Report
 
 JOB = "job"
 """Where figures of the job as a whole are among those of its operators."""
@@ -90,7 +90,7 @@ class JobStatistics:
                 totals = self.totals.setdefault(uid, {})
                 totals["batch_limit"] = pace.limit
                 waited = pace.batch_ms if pace.was_limited else 0
-                totals["backpressured_ms"] = totals.get("backpressured_ms", 0) + waited
+                totals[BACKPRESSURED] = totals.get(BACKPRESSURED, 0) + waited
 
     def metrics(self) -> OperatorMetrics:
         """Totals by the name of the operator, its uid among them; restarts and the last failure's time under `job`."""

@@ -18,7 +18,7 @@ from penstock.job.driver_sinks import DriverSinks
 from penstock.job.journal import VersionTimes, now_ms
 from penstock.job.pickled_states import PickledStates
 from penstock.job.statistics import JobStatistics
-from penstock.runtime.report import Report
+from penstock.runtime.report import ALIGNMENT, Report
 from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.source_tasks import Offset
 
@@ -35,10 +35,11 @@ class _VersionClock:
     def on_seal(self) -> None:
         self._sealed = time.monotonic()
 
-    def times(self) -> VersionTimes:
+    def times(self, reports: Sequence[Report]) -> VersionTimes:
         spans = ((self._began, self._worked), (self._worked, self._sealed), (self._sealed, time.monotonic()))
         work_ms, seal_ms, publish_ms = (round((end - start) * 1000) for start, end in spans)
-        return VersionTimes(self._began_ms, work_ms, seal_ms, publish_ms)
+        waited = (figures.get(ALIGNMENT, 0.0) for report in reports for figures in report.metrics.values())
+        return VersionTimes(self._began_ms, work_ms, seal_ms, publish_ms, round(max(waited, default=0.0)))
 
 
 def _nothing(kind: str, what: object) -> None:
@@ -120,7 +121,7 @@ class VersionDriver:
         self._statistics.on_version(seal, reports)
         self._on_step("publish", version)
         self._committer.publish(seal)
-        self._statistics.note_version(previous, seal, reports, clock.times())
+        self._statistics.note_version(previous, seal, reports, clock.times(reports))
         if self._backpressure is not None and started is not None:
             pace = self._backpressure.on_batch(previous.offset, seal.offset, reports, time.monotonic() - started)
             self._statistics.on_pace(pace, self._backpressure.uids)

@@ -25,11 +25,21 @@ _COUNTERS: dict[str, tuple[str, float, str]] = {
     "bad_records": ("penstock_bad_records", 1, "Records that could not be decoded and were left out."),
     "failed_records": ("penstock_failed_records", 1, "Records that a sink could not deliver."),
     "busy_ms": ("penstock_busy_seconds", 0.001, "Time in which the subtask worked."),
-    "backpressured_ms": ("penstock_backpressured_seconds", 0.001, "Time in which a source had more than was taken."),
+    "idle_ms": ("penstock_idle_seconds", 0.001, "Continuous mode: time in which the task waited for input."),
+    "backpressured_ms": (
+        "penstock_backpressured_seconds",
+        0.001,
+        "Time in which a source had more than was taken, or a task of continuous mode waited for those behind it.",
+    ),
 }
-_GAUGES: dict[str, tuple[str, str]] = {
-    "pending_records": ("penstock_source_pending_records", "Records that wait in all partitions of the source."),
-    "batch_limit": ("penstock_source_batch_limit", "Records that the next batch may take."),
+_GAUGES: dict[str, tuple[str, float, str]] = {
+    "pending_records": ("penstock_source_pending_records", 1, "Records that wait in all partitions of the source."),
+    "alignment_ms": (
+        "penstock_checkpoint_alignment_seconds",
+        0.001,
+        "Continuous mode: how long the first barrier of the last checkpoint waited for the others.",
+    ),
+    "batch_limit": ("penstock_source_batch_limit", 1, "Records that the next batch may take."),
 }
 _LAG = "lag."
 # Not `job`, which is Prometheus's own name for what it reads.
@@ -178,7 +188,8 @@ def _add_figures(families: _Families, labels: dict[str, str], figures: Mapping[s
             told, factor, text = _COUNTERS[name]
             families.counter(told, text, labels, value * factor)
         elif name in _GAUGES:
-            families.gauge(*_GAUGES[name], labels, value)
+            told, factor, text = _GAUGES[name]
+            families.gauge(told, text, labels, value * factor)
         elif name.startswith(_LAG):
             text = "Records of the partition behind the last batch."
             families.gauge("penstock_source_lag_records", text, {**labels, "partition": name[len(_LAG) :]}, value)

@@ -14,13 +14,10 @@ from typing import Any, Protocol
 from penstock.errors import StorageFullError
 from penstock.runtime import rows
 from penstock.runtime.failure import OperatorFailure
-from penstock.runtime.report import SubtaskEntry
+from penstock.runtime.report import BUSY, SubtaskEntry
 from penstock.runtime.rows import ExchangeRow, Values
 from penstock.runtime.source_tasks import SourceTask
 from penstock.runtime.subtask import END_SEQ, OpenedState, Subtask
-
-BUSY = "busy_ms"
-"""Figure of the first operator of a vertex: how long the subtask worked."""
 
 _PIECE = 50_000
 """How many positions of a split are read before rows are given out."""

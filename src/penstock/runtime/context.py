@@ -29,7 +29,7 @@ class OperatorContext:
     clock: Callable[[], int]
     started_ms: int = 0
     job_parameters: dict[str, str] = field(default_factory=dict)
-    watermark_every_records: int = 5_000
+    watermark_every_records: int = 50_000
     is_batch_mode: bool = False
     backend: KeyedStateBackend | None = None
     timers: InternalTimers | None = None

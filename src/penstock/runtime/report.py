@@ -21,6 +21,11 @@ fields; `queryable` has its queryable names with their states; `ttl` the millise
 values are never shown.
 """
 
+BUSY, IDLE, BACKPRESSURED = "busy_ms", "idle_ms", "backpressured_ms"
+"""Figures of the first operator of a vertex: how long the subtask worked; the others only in continuous mode."""
+ALIGNMENT = "alignment_ms"
+"""The same: how long the first barrier of the last version waited for the others."""
+
 INLINE_VERSION = 1
 """Version of the record that is kept in the seal for a subtask."""
 

@@ -22,6 +22,8 @@ REPORT = 4
 FAILURE = 5
 BARRIER = 6
 """Continuous mode: everything before it in its channel belongs to the version it names."""
+MARK = 7
+"""Continuous mode: the receiver tells the sender when it has come to it, see `penstock.runtime.continuous.flow`."""
 
 DRIVER = -1
 """Vertex number of rows that are meant for the driver itself (reports and failures)."""

@@ -44,7 +44,7 @@ class TaskSettings:
     attempt: int
     started_ms: int
     job_parameters: dict[str, str] = field(default_factory=dict)
-    watermark_every_records: int = 5_000
+    watermark_every_records: int = 50_000
     is_batch_mode: bool = False
     staging: str = ""
     shares_objects: bool = False

@@ -91,12 +91,17 @@ def _program(
 
 
 def play_together(
-    environment: StreamExecutionEnvironment, transcripts: Sequence[Transcript], checkpoint_directory: str
+    environment: StreamExecutionEnvironment,
+    transcripts: Sequence[Transcript],
+    checkpoint_directory: str,
+    *,
+    stepwise: bool = True,
 ) -> dict[str, TranscriptMismatch]:
-    """Play transcripts as branches of one job, step by step; returns those that failed, by name.
+    """Play transcripts as branches of one job; returns those that failed, by name.
 
     A job costs some seconds to start on Spark, so it is shared. The environment must write its checkpoints to the
-    directory and have parallelism 1; the clock is common to all, see `packed`.
+    directory and have parallelism 1; the clock is common to all, see `packed`. Without `stepwise`, as in continuous
+    mode, only the total output is compared.
     """
     sink = CollectSink()
     for branch, transcript in enumerate(transcripts):
@@ -107,7 +112,14 @@ def play_together(
     failed = {}
     for branch, transcript in enumerate(transcripts):
         try:
-            compare_steps(transcript, "in a common job", heard_by_step(transcript, branch, sink.results))
+            if stepwise:
+                compare_steps(transcript, "in a common job", heard_by_step(transcript, branch, sink.results))
+            else:
+                heard = Heard()
+                for each in sink.results:
+                    if each.branch == branch:
+                        heard.add(each.tag, each.item)
+                compare_whole(transcript, "in a common job", heard, any_order=transcript.inputs > 1)
             left = left_of_branch(directory, plan, source_names(transcript, branch))
             compare_left(transcript, "in a common job", transcript.left, left)
         except TranscriptMismatch as mismatch:

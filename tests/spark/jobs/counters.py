@@ -53,6 +53,7 @@ class Order:
     worker_deaths: dict[str, int] = field(default_factory=dict)
     deadly: dict[str, list[int]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
+    restarts: int = 3
 
     def path(self, name: str) -> str:
         """A path in the job's folder."""
@@ -121,7 +122,7 @@ def build(order: Order) -> StreamExecutionEnvironment:
     environment.set_parallelism(counting.SPLITS)
     environment.get_checkpoint_config().set_checkpoint_storage_dir(order.path("checkpoint"))
     # Restarts are allowed, so that a test can tell a task's retry from a restart of the query.
-    environment.set_restart_strategy(RestartStrategies.fixed_delay_restart(3, 100))
+    environment.set_restart_strategy(RestartStrategies.fixed_delay_restart(order.restarts, 100))
     events = source_of(environment, order)
     counts = events.key_by(_key).process(Count(order.trap("record")))
     counts.sink_to(main_sink(order))

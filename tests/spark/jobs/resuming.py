@@ -26,7 +26,7 @@ from penstock.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from penstock.datastream.connectors.data_gen import DataGeneratorSource
+from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
 from penstock.datastream.state import (
     AggregatingStateDescriptor,
@@ -155,6 +155,7 @@ class Order:
     batches: int = 4
     death: tuple[str, int] = (deaths.BEFORE_SEAL, 3)
     max_records: int = 40
+    rate: float | None = None
     settings: dict[str, str] = field(default_factory=dict)
 
     def path(self, name: str) -> str:
@@ -175,7 +176,8 @@ def build(order: Order) -> StreamExecutionEnvironment:
     environment.set_parallelism(order.parallelism)
     environment.get_checkpoint_config().set_checkpoint_storage_dir(order.path(order.checkpoint))
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(EventTime())
-    events = environment.from_source(DataGeneratorSource(event, COUNT), strategy, "events").uid("events")
+    source = DataGeneratorSource(event, COUNT, RateLimiterStrategy(order.rate))
+    events = environment.from_source(source, strategy, "events").uid("events")
     keyed = events.key_by(lambda each: each[1])
     ledger = keyed.process(Ledger()).uid("ledger")
     tumbling = keyed.window(TumblingEventTimeWindows.of(Duration.of_millis(PERIOD_MS)))

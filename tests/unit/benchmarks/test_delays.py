@@ -11,7 +11,12 @@ from benchmarks.delays import marks
 from benchmarks.delays.marks import DelayTask, Marks, seconds_of
 from benchmarks.delays.summary import EDGES_MS, histogram, measured, percentile
 from benchmarks.delays.systems import SYSTEMS
-from benchmarks.pages.delays import delays_section
+from benchmarks.pages.delays import delays_section, soak_section
+
+HEADING = {
+    "machine": {"cpu": "a", "cores": 2, "memory_gb": 1, "system": "b"},
+    **{"versions": {}, "commit": "c", "rounds": 1, "parallelism": 2, "date": "d"},
+}
 
 
 @pytest.fixture
@@ -70,10 +75,20 @@ def test_the_page_has_every_run() -> None:
     figures = {"p50": 4.0, "p90": 4.5, "p99": 4.9, "p999": 4.9, "max": 5.0, "samples": 7, "histogram": bars}
     runs = [{"system": name, "job": "count", "rate": 1_000, "error": None, "peak_mb": 1, **figures} for name in SYSTEMS]
     runs.append({"system": "bytewax", "job": "window", "rate": 10_000, "error": "ended with 1", "peak_mb": 1})
-    heading = {"machine": {"cpu": "a", "cores": 2, "memory_gb": 1, "system": "b"}, "versions": {}, "commit": "c"}
-    timing = {"checkpoint_ms": 1_000, "warm_up_s": 1, "seconds": 2, "rounds": 1, "parallelism": 2, "date": "d"}
-    section = delays_section({**heading, **timing, "runs": runs})
+    timing = {"checkpoint_ms": 1_000, "warm_up_s": 1, "seconds": 2}
+    section = delays_section({**HEADING, **timing, "runs": runs})
     for system in SYSTEMS.values():
         assert f"| {system.title} | 1,000 | 4.0 |" in section.text()
     assert "| Bytewax, one process | 10,000 | - |" in section.text()
     assert set(section.pictures) == {"delays_count"}
+
+
+def test_a_long_run_is_shown_every_few_minutes() -> None:
+    assert "python -m benchmarks.delays.soak" in soak_section(None).text()
+    sizes = {"java_mb": 500, "python_mb": 300, "threads": 90, "files": 200}
+    delays = {"records": 300_000, "p50": 9.5, "p999": 80.0}
+    minutes = [{"records": 0, **sizes}, *[{**delays, "p99": 40.0 + n, **sizes} for n in range(29)]]
+    text = soak_section({**HEADING, "job": "count", "rate": 5_000, "minutes": minutes}).text()
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("|")][2:]
+    assert [row[0].strip() for row in rows] == ["2", "3", "6", "9", "12", "15", "18", "21", "24", "27", "30"]
+    assert [row[3].strip() for row in rows][-2:] == ["65.0", "68.0"]

@@ -12,6 +12,7 @@ from penstock.common import Configuration, Duration
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.errors import ConfigurationError
+from penstock.graph.unused_keys import warn_of_mode
 
 PREFIX = "execution.checkpointing."
 
@@ -21,9 +22,7 @@ def configured(key: str, value: Any) -> StreamExecutionEnvironment:
 
 
 KEPT: list[tuple[str, str, str, Any]] = [
-    ("timeout", "2 min", "get_checkpoint_timeout", 120_000),
     ("max-concurrent-checkpoints", "4", "get_max_concurrent_checkpoints", 4),
-    ("tolerable-failed-checkpoints", "7", "get_tolerable_checkpoint_failure_number", 7),
     ("unaligned.enabled", "true", "is_unaligned_checkpoints_enabled", True),
     ("unaligned", "true", "is_unaligned_checkpoints_enabled", True),
     ("unaligned.forced", "true", "is_force_unaligned_checkpoints", True),
@@ -35,9 +34,49 @@ KEPT: list[tuple[str, str, str, Any]] = [
 
 @pytest.mark.parametrize(("key", "value", "getter", "expected"), KEPT)
 def test_what_has_no_effect_is_kept_with_a_warning(key: str, value: str, getter: str, expected: Any) -> None:
-    with pytest.warns(UserWarning, match=f"configuration key '{PREFIX}{key}' has no effect: .*batch"):
+    with pytest.warns(UserWarning, match=f"configuration key '{PREFIX}{key}' has no effect: .*(batch|aligned)"):
         env = configured(PREFIX + key, value)
     assert getattr(env.get_checkpoint_config(), getter)() == expected
+
+
+CONTINUOUS_ONLY: list[tuple[str, str, str, Any]] = [
+    (PREFIX + "timeout", "2 min", "checkpoint_timeout_ms", 120_000),
+    (PREFIX + "tolerable-failed-checkpoints", "7", "tolerable_checkpoint_failures", 7),
+    ("pipeline.auto-watermark-interval", "50 ms", "watermark_interval_ms", 50),
+    ("penstock.continuous.linger", "1 ms", "linger_ms", 1),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "field", "expected"), CONTINUOUS_ONLY)
+def test_what_acts_in_continuous_mode_only_warns_when_a_job_starts_in_micro_batches(
+    key: str, value: str, field: str, expected: Any
+) -> None:
+    env = configured(key, value)  # the mode may be set later, so nothing is said yet
+    assert getattr(env._settings(None), field) == expected
+    with pytest.warns(UserWarning, match=f"configuration key '{key}' has no effect in micro-batches: .+"):
+        warn_of_mode(env._settings(None))
+    env.configure(Configuration.from_dict({"penstock.execution.mode": "continuous"}))
+    warn_of_mode(env._settings(None))
+
+
+def test_what_acts_in_continuous_mode_only_can_be_set_by_calls() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.get_config().set_auto_watermark_interval(5)
+    env.get_checkpoint_config().set_checkpoint_timeout(6).set_tolerable_checkpoint_failure_number(7)
+    settings = env._settings(None)
+    assert settings.watermark_interval_ms == 5
+    assert (settings.checkpoint_timeout_ms, settings.tolerable_checkpoint_failures) == (6, 7)
+    env.get_checkpoint_config().set_fail_on_checkpointing_errors(True)
+    assert env._settings(None).tolerable_checkpoint_failures == 0
+
+
+def test_a_job_in_micro_batches_warns_when_it_starts() -> None:
+    env = StreamExecutionEnvironment.in_process()
+    env.get_checkpoint_config().set_checkpoint_timeout(1_000)
+    env.from_collection([1]).print()
+    with pytest.warns(UserWarning, match="timeout' has no effect in micro-batches") as told:
+        env.execute()
+    assert told[0].filename == __file__
 
 
 def test_what_has_an_effect_does_not_warn() -> None:
@@ -113,13 +152,13 @@ def test_a_bad_value_is_refused_also_where_it_would_have_no_effect(key: str, val
 
 
 def test_the_warning_points_at_the_program() -> None:
-    configuration = Configuration.from_dict({"execution.checkpointing.timeout": "1 s"})
+    configuration = Configuration.from_dict({"execution.checkpointing.unaligned.enabled": "true"})
     for give in (
         StreamExecutionEnvironment.get_execution_environment,
         StreamExecutionEnvironment.get_execution_environment().configure,
         lambda keys: StreamExecutionEnvironment.in_process(configuration=keys),
     ):
-        with pytest.warns(UserWarning, match="timeout") as warned:
+        with pytest.warns(UserWarning, match="unaligned") as warned:
             give(configuration)
         assert warned[0].filename == __file__
 

@@ -46,7 +46,7 @@ def test_nothing_said() -> None:
         True,
         "STREAMING",
     )
-    assert (settings.max_records_per_batch, settings.watermark_every_records) == (500_000, 5_000)
+    assert (settings.max_records_per_batch, settings.watermark_every_records) == (500_000, 50_000)
     assert (settings.max_bytes_per_batch, settings.target_batch_ms) == (256 << 20, 10_000)
     assert (settings.trigger_interval_ms, settings.checkpoint_directory, settings.state_backend) == (None, None, "lmdb")
 

@@ -63,7 +63,6 @@ def test_without_generic_types_every_stream_needs_a_type(env: StreamExecutionEnv
 CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("set_task_cancellation_interval", lambda: ExecutionConfig().set_task_cancellation_interval(5)),
     ("set_latency_tracking_interval", lambda: ExecutionConfig().set_latency_tracking_interval(5)),
-    ("set_auto_watermark_interval", lambda: ExecutionConfig().set_auto_watermark_interval(5)),
     ("disable_closure_cleaner", lambda: ExecutionConfig().disable_closure_cleaner()),
     ("enable_force_kryo", lambda: ExecutionConfig().enable_force_kryo()),
     ("enable_force_avro", lambda: ExecutionConfig().enable_force_avro()),

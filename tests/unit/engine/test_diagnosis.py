@@ -36,13 +36,23 @@ class Mute(Exception):
         raise ConnectionRefusedError("Connection refused")
 
 
+NOBODY = SimpleNamespace(address="127.0.0.1", port=1)
+"""Where nobody listens."""
+
+
+@pytest.fixture(autouse=True)
+def living_java_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = java_process._listens
+    monkeypatch.setattr(java_process, "_listens", lambda gateway: gateway.proc is LIVING or ask(gateway))
+
+
 def process_that_ends(how: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", f"import os, signal; {how}"])
 
 
 def fake_session(process: Any, *, stopped: bool = False) -> Any:
     context = SimpleNamespace(
-        _gateway=SimpleNamespace(proc=process),
+        _gateway=SimpleNamespace(proc=process, gateway_parameters=NOBODY),
         _jsc=SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: stopped)),
         statusTracker=lambda: SimpleNamespace(
             getJobIdsForGroup=lambda group: [4, 5] if group == "run" else [],
@@ -151,9 +161,24 @@ def test_ends_in_words() -> None:
 
 
 def test_a_gateway_that_nobody_answers_is_a_java_that_has_ended() -> None:
-    parameters = SimpleNamespace(address="127.0.0.1", port=1)  # nobody listens there
-    gateway = SimpleNamespace(proc=None, gateway_parameters=parameters)
-    assert java_end(SimpleNamespace(_gateway=gateway)) == "Spark's Java process has ended"  # type: ignore[arg-type]
+    assert java_end(fake_session(None).sparkContext) == "Spark's Java process has ended"
+
+
+def test_a_java_process_that_has_closed_its_sockets_is_waited_for() -> None:
+    process = process_that_ends("import time; time.sleep(0.3); os._exit(1)")
+    assert java_end(fake_session(process).sparkContext) == "Spark's Java process ended with exit code 1"
+
+
+def test_a_java_process_that_listens_no_more_and_does_not_end_is_not_used_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(java_process, "_DYING_SECONDS", 0.05)
+    process = process_that_ends("import time; time.sleep(600)")
+    try:
+        assert java_end(fake_session(process).sparkContext) == "Spark's Java process has ended"
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,6 +118,17 @@ def test_cancel_reaches_an_attempt_that_pauses(tmp_path: Path) -> None:
     assert client.get_job_status().result() is JobStatus.CANCELED
     with pytest.raises(JobCancelledError):
         client.wait(60)
+
+
+def test_an_attempt_that_comes_back_after_the_job_was_abandoned_changes_nothing(tmp_path: Path) -> None:
+    go_on = threading.Event()
+    client = started(tmp_path, ScriptedEngine(lambda control: bool(go_on.wait(60))), cancellation_timeout_ms=50)
+    with pytest.raises(JobFailedError, match="was asked to stop, but batch"):
+        client.stop().result(60)
+    go_on.set()
+    (runner,) = [each for each in threading.enumerate() if each.name == "penstock-driven"]
+    runner.join(60)
+    assert client.get_job_status().result() is JobStatus.FAILED
 
 
 def test_stop_reaches_an_attempt_that_pauses(tmp_path: Path) -> None:

@@ -28,6 +28,10 @@ class Shelf(PartitionEnumerator):
         self.far: dict[str, int] = {}
         self.asked_with: list[Mapping[str, int] | None] = []
         self.is_closed = False
+        self.is_hurried = False
+
+    def hurry(self) -> None:
+        self.is_hurried = True
 
     def discover(self, known: Mapping[str, int] | None, now_ms: int) -> dict[str, FoundPartition]:
         self.asked_with.append(known)
@@ -235,3 +239,25 @@ def test_a_job_that_goes_on_without_its_stops_reads_on() -> None:
     intake.offset = intake.list.resumed_offset(Offset(partitions={"u": {"p0": 4}}, stops={"u": {"p0": 4}}))
     intake.shelf.far = {"p0": 6}
     assert intake.ranges() == {0: [("p0", 4, 6, False)]}
+
+
+class Apart(Library):
+    """Each subtask knows its own partitions."""
+
+    def reads_partitions_apart(self) -> bool:
+        return True
+
+
+def test_a_task_that_reads_by_itself_asks_for_its_own_partitions_only() -> None:
+    shelf = Shelf()
+    shelf.there = {name: FoundPartition(0) for name in ("p0", "p1", "p2")}
+    shelf.far = {"p0": 5, "p1": 6, "p2": 7}
+    library = Apart(shelf, stops=False)
+    everything = SourceList({}, {}, 100, {"one": PartitionedVertex(0, "one", library, 2, has_idleness=False)})
+    mine = everything.for_reader(1)
+    start = mine.next_offset(Offset(), IntakeRequest(), now_ms=0, elapsed_ms=0)
+    end = mine.next_offset(start, IntakeRequest(), now_ms=0, elapsed_ms=0)
+    assert end.partitions == {"one": {"p0": 0, "p1": 6, "p2": 0}}
+    assert shelf.is_hurried
+    assert everything.for_reader(2).partitioned == {}, "no subtask of that number"
+    assert everything.partitioned["one"].reader is None

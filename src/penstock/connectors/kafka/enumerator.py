@@ -23,6 +23,8 @@ _log = logging.getLogger(__name__)
 _PAUSE_SECONDS = 0.02
 """How long to wait before asking again where nothing was new: somebody asks all the time."""
 
+_SHORT_PAUSE_SECONDS = 0.003
+
 _RECOVERY_SECONDS = 0.2
 
 # Kafka's own; Java's client does not show them to a pattern either.
@@ -76,6 +78,7 @@ class KafkaEnumerator(PartitionEnumerator):
         self._ends: dict[str, int] = {}
         self._silent: dict[str, float] = {}
         self._asked = 0.0
+        self._pause = _PAUSE_SECONDS
         self._is_checked = False
 
     def check(self) -> list[str]:
@@ -116,7 +119,7 @@ class KafkaEnumerator(PartitionEnumerator):
             self._check_positions(positions)
             self._is_checked = True
         elif all(self._ends.get(name, at) <= at for name, at in positions.items()):
-            pause = _RECOVERY_SECONDS if self._silent else _PAUSE_SECONDS
+            pause = _RECOVERY_SECONDS if self._silent else self._pause
             time.sleep(max(0.0, self._asked + pause - time.monotonic()))
         self._asked = time.monotonic()
         for name, end in self._book.ends_now(positions).items():
@@ -152,6 +155,10 @@ class KafkaEnumerator(PartitionEnumerator):
         for name in behind:
             if positions[name] > last[name]:
                 raise _shrunk(self._who, name, positions[name], last[name])
+
+    def hurry(self) -> None:
+        """Ask more often."""
+        self._pause = _SHORT_PAUSE_SECONDS
 
     def close(self) -> None:
         """Let go of connections."""

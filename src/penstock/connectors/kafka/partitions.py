@@ -42,6 +42,10 @@ class KafkaPartitions(PartitionedSource[T_co]):
         """Whether offsets to stop at were given; an unbounded source can have them too."""
         return self.reading.stopping is not None
 
+    def reads_partitions_apart(self) -> bool:
+        """Whether a subtask has to know nothing of the partitions of others: asking for them costs time."""
+        return True
+
     def side_outputs(self) -> frozenset[str]:
         """Where bad records go, if they go anywhere."""
         return frozenset() if self.reading.bad.tag is None else frozenset({self.reading.bad.tag})

@@ -71,9 +71,7 @@ class ContinuousRunner(BatchRunner):
         self._ahead = None
         self._channels = {}
         self._todo: list[deque[tuple[str, Action]]] = [deque() for _ in range(floors.source_tasks)]
-        self._gathering = VersionGathering(
-            self.versions, self.sources, source_tasks=floors.source_tasks, level_tasks=floors.level_tasks
-        )
+        self._gathering = VersionGathering(self.versions, self.sources, floors)
         host, first = _Host(self), self.seal.version + 1
         with working_directory(self.place):
             # From the last floor to the first, as operators are opened: what is fed is ready before its feeder.
@@ -212,7 +210,7 @@ class ContinuousRunner(BatchRunner):
             self.sinks.print_rows([row])
             self._gathering.add_row(version, row)
         for turned in station.take_turned():
-            self._gathering.add(number, turned)
+            self._gathering.add(floor, number, turned)
 
     def _floor_of(self, station: Station) -> int:
         return next(floor for floor, level in enumerate(self._levels, 1) if station in level)

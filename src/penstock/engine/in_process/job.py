@@ -19,6 +19,7 @@ from penstock.engine.in_process.continuous import ContinuousRunner
 from penstock.engine.in_process.options import InProcessOptions
 from penstock.errors import CheckpointError, GraphError, JobCancelledError, JobFailedError
 from penstock.graph import JobSettings, LogicalGraph
+from penstock.job.continuous.admission import continuous_refusal
 from penstock.job.intake import IntakeRequest
 from penstock.job.plan_sources import source_operator
 from penstock.job.program import Program
@@ -59,7 +60,10 @@ class InProcessJob:
         self.was_drained = False
         self.crashed: Counter[str] = Counter()
         self.clock = options.clock or ManualClock()
-        make_runner = ContinuousRunner if settings.execution_mode == "continuous" else BatchRunner
+        is_continuous = settings.execution_mode == "continuous"
+        if settings.execution_mode == "auto":
+            is_continuous = continuous_refusal(program.plan, is_batch_mode=program.is_batch_mode) is None
+        make_runner = ContinuousRunner if is_continuous else BatchRunner
         self.runner = make_runner(
             program,
             self.statistics,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import time
 from contextlib import suppress
@@ -16,6 +17,7 @@ from penstock.engine.spark.batches import BatchCommitter
 from penstock.engine.spark.cluster_facts import ClusterFacts
 from penstock.engine.spark.continuous.attempt import ContinuousAttempt
 from penstock.engine.spark.continuous.pipelined import SPARE_SLOTS
+from penstock.engine.spark.continuous.pipelined import refusal as session_refusal
 from penstock.engine.spark.control import Control
 from penstock.engine.spark.diagnosis import diagnosed
 from penstock.engine.spark.driver_sinks import SparkDriverSinks
@@ -32,12 +34,13 @@ from penstock.engine.spark.spark_names import SparkNames
 from penstock.engine.spark.startup.session import get_session, query_config
 from penstock.engine.spark.topology import build_frame, count_frame_sources
 from penstock.engine.spark.worker_orders import Workers, run_on_workers
-from penstock.errors import CheckpointError
+from penstock.errors import CheckpointError, ConfigurationError, GraphError
 from penstock.graph import JobSettings, LogicalGraph
+from penstock.graph.declared_settings import EXECUTION_MODE
 from penstock.job.announcing import announce
 from penstock.job.backpressure import Backpressure
 from penstock.job.client import RunningJobClient
-from penstock.job.continuous.admission import refuse_continuous
+from penstock.job.continuous.admission import continuous_refusal
 from penstock.job.continuous.floors import Floors
 from penstock.job.driver import JobDriver
 from penstock.job.engine_contract import AttemptControl
@@ -53,6 +56,7 @@ from penstock.scratch import clear_scratch, make_scratch, remove_scratch
 from penstock.state.declarations import Declared
 
 _POLL_SECONDS = 0.05
+_log = logging.getLogger(__name__)
 
 
 def submit(graph: LogicalGraph, settings: JobSettings) -> RunningJobClient:
@@ -102,7 +106,7 @@ class SparkEngine:
         self._directory = program.directory
         self._backpressure = Backpressure(program.sources(), program.settings)
         self._versions: VersionDriver | None = None
-        self._is_continuous = program.settings.execution_mode == "continuous"
+        self._is_continuous = False
         self._run_id = ""
         self.statistics = JobStatistics(program.plan)
         self.sinks = SparkDriverSinks(program.plan)
@@ -123,13 +127,36 @@ class SparkEngine:
         self._open_stores()
 
     def _open_session(self) -> None:
-        slots = None
-        if self._is_continuous:
-            refuse_continuous(self._program)
-            slots = Floors.of(self._plan).task_count + SPARE_SLOTS
-        self._session = get_session(self._settings, continuous_slots=slots)
+        if self._settings.execution_mode == "micro-batch":
+            self._session = get_session(self._settings)
+        else:
+            self._open_for_continuous()
         self._cluster = ClusterFacts(self._session)
         send_files(self._session.sparkContext, self._settings)
+
+    def _open_for_continuous(self) -> None:
+        """Make a session with a slot for every task; in auto mode micro-batches are what is left where it cannot be."""
+        reason = continuous_refusal(self._plan, is_batch_mode=self._program.is_batch_mode)
+        if reason is not None:
+            self._fall_back(GraphError, reason)
+            self._session = get_session(self._settings)
+            return
+        tasks = Floors.of(self._plan).task_count
+        self._session = get_session(self._settings, continuous_slots=tasks + SPARE_SLOTS)
+        reason = session_refusal(self._session, tasks)
+        if reason is not None:
+            self._fall_back(ConfigurationError, reason)
+        self._is_continuous = reason is None
+
+    def _fall_back(self, error: type[Exception], reason: str) -> None:
+        """Say why the job runs in micro-batches, or raise the error unless that was left to us."""
+        name = self._settings.job_name
+        if self._settings.execution_mode == "continuous":
+            raise error(
+                f"job {name!r} cannot run with {EXECUTION_MODE}=continuous: {reason}. Or use micro-batch; auto chooses "
+                "by itself"
+            )
+        _log.warning("job %r runs in micro-batches: %s", name, reason)
 
     def _make_first_version(self, origin: Origin) -> None:
         """Go on from what another job had come to."""

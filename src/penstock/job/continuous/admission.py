@@ -1,11 +1,9 @@
-"""What cannot run in continuous mode is refused before anything starts, with the reason."""
+"""Which plans cannot run in continuous mode, and why."""
 
 from __future__ import annotations
 
 from penstock.connectors.driver_sinks import SparkWriterSink
-from penstock.errors import GraphError
 from penstock.graph.plan import JobPlan
-from penstock.job.program import Program
 
 
 def continuous_refusal(plan: JobPlan, *, is_batch_mode: bool) -> str | None:
@@ -19,13 +17,3 @@ def continuous_refusal(plan: JobPlan, *, is_batch_mode: bool) -> str | None:
         if isinstance(vertex.operators[0].operator.description, SparkWriterSink):
             return f"Spark writes sink {vertex.name!r} batch by batch"
     return None
-
-
-def refuse_continuous(program: Program) -> None:
-    """Raise GraphError for a program that cannot run in continuous mode."""
-    reason = continuous_refusal(program.plan, is_batch_mode=program.is_batch_mode)
-    if reason is not None:
-        raise GraphError(
-            f"job {program.settings.job_name!r} cannot run with penstock.execution.mode=continuous: {reason}. "
-            "Use micro-batch"
-        )

@@ -42,12 +42,11 @@ class Floors:
     @property
     def task_count(self) -> int:
         """How many tasks run at the same time."""
-        return self.source_tasks + self.level_tasks
+        return self.source_tasks + sum(floor.width for floor in self.levels)
 
-    @property
-    def level_tasks(self) -> int:
-        """How many of them are no source tasks."""
-        return sum(floor.width for floor in self.levels)
+    def numbers(self) -> range:
+        """The numbers of all floors."""
+        return range(len(self.levels) + 1)
 
     def width(self, floor: int) -> int:
         """How many tasks a floor has: 0 is that of the sources; none above the last."""
@@ -59,3 +58,16 @@ class Floors:
         """Where a task is."""
         senders = 0 if floor == 0 else self.width(floor - 1)
         return Place(number, senders, self.width(floor + 1), version, self.driver_vertices)
+
+    def names(self, plan: JobPlan, tasks: list[tuple[int, int]]) -> str:
+        """What runs in some tasks, in words; only those of their first floor, for the others wait for them."""
+        if not tasks:
+            return "the driver"
+        first = min(floor for floor, _ in tasks)
+        numbers = [number for floor, number in tasks if floor == first]
+        if first == 0:
+            vertices = [vertex for vertex in plan.sources() if vertex.parallelism > numbers[0]]
+        else:
+            vertices = [plan.vertices[each] for each in self.levels[first - 1].vertices_of(numbers[0])]
+        named = ", ".join(repr(vertex.name) for vertex in vertices)
+        return f"{named}, subtask {', '.join(map(str, numbers))}"

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from penstock.checkpoint import Seal
+from penstock.job.continuous.floors import Floors
 from penstock.job.continuous.offsets import merged_offset
 from penstock.job.intake import SourceList
 from penstock.job.versions import VersionDriver
@@ -19,7 +20,7 @@ from penstock.runtime.source_tasks import Offset
 class _Gathered:
     """What is known of a version that is not complete yet."""
 
-    passed: int = 0
+    passed: set[tuple[int, int]] = field(default_factory=set)
     reports: list[Report] = field(default_factory=list)
     offsets: dict[int, Offset] = field(default_factory=dict)
     arrived: list[ExchangeRow] = field(default_factory=list)
@@ -28,11 +29,10 @@ class _Gathered:
 class VersionGathering:
     """Collects what the tasks of an attempt report, and has versions made final."""
 
-    def __init__(self, versions: VersionDriver, sources: SourceList, *, source_tasks: int, level_tasks: int) -> None:
+    def __init__(self, versions: VersionDriver, sources: SourceList, floors: Floors) -> None:
         self._versions = versions
         self._sources = sources
-        self._source_tasks = source_tasks
-        self._tasks = source_tasks + level_tasks
+        self._floors = floors
         self._waiting: dict[int, _Gathered] = {}
         self._started: dict[int, float] = {}
 
@@ -44,22 +44,27 @@ class VersionGathering:
         """Keep a row for the driver's own sinks until its version is final."""
         self._of(version).arrived.append(row)
 
-    def add(self, number: int, turned: Turned) -> None:
-        """A task has passed a barrier; `number` is that of a source task, or of no importance."""
+    def add(self, floor: int, number: int, turned: Turned) -> None:
+        """A task has passed a barrier."""
         found = self._of(turned.version)
-        found.passed += 1
+        found.passed.add((floor, number))
         found.reports += turned.reports
         if turned.offset is not None:
             found.offsets[number] = turned.offset
 
     def is_complete(self, version: int) -> bool:
         """Whether all tasks have passed the barrier of a version."""
-        return version in self._waiting and self._waiting[version].passed == self._tasks
+        return version in self._waiting and len(self._waiting[version].passed) == self._floors.task_count
+
+    def missing(self, version: int) -> list[tuple[int, int]]:
+        """The tasks, by floor and number, that have not passed the barrier of a version."""
+        tasks = ((floor, number) for floor in self._floors.numbers() for number in range(self._floors.width(floor)))
+        return [task for task in tasks if task not in self._of(version).passed]
 
     def complete(self, version: int) -> Seal:
         """Make a version final whose barrier all tasks have passed."""
         found = self._waiting.pop(version)
-        offset = merged_offset([found.offsets[number] for number in range(self._source_tasks)], self._sources)
+        offset = merged_offset([found.offsets[number] for number in range(self._floors.source_tasks)], self._sources)
         started = self._started.pop(version, None)
         return self._versions.complete_version(version, found.reports, offset, arrived=found.arrived, started=started)
 

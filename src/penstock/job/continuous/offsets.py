@@ -19,7 +19,11 @@ def merged_offset(parts: list[Offset], sources: SourceList) -> Offset:
         positions=positions,
         partitions=_owned([part.partitions for part in parts], sources),
         stops=_owned([part.stops for part in parts], sources),
-        complete=tuple(uid for uid in parts[0].complete if all(uid in part.complete for part in parts)),
+        complete=tuple(
+            uid
+            for uid in parts[0].complete
+            if all(uid in part.complete for part in parts[: sources.partitioned[uid].parallelism])
+        ),
     )
 
 

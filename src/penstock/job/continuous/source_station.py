@@ -6,7 +6,7 @@ from penstock.job.intake import IntakeRequest, SourceList
 from penstock.runtime.continuous.station import Place, Station, StationHost
 from penstock.runtime.source_tasks import Offset, SourceTask
 
-_POLL_RECORDS = 2_000
+POLL_RECORDS = 2_000
 """How many records of a split are read before others, the clock and the driver have their turn."""
 _PIECE = 50_000
 
@@ -32,16 +32,19 @@ class SourceStation(Station):
         """Whether nothing is left to read here, ever."""
         return all(subtask.has_ended for subtask in self.subtasks.values())
 
-    def poll(self, now_ms: int, elapsed_ms: int) -> bool:
-        """Read a little of what there is; returns whether anything was done."""
-        limit = _POLL_RECORDS * self._sources.givers(self.offset)
+    def poll(self, now_ms: int, elapsed_ms: int, most: int = POLL_RECORDS) -> int:
+        """Read a little of what there is, `most` records of each source at the most; returns how many, 0 for nothing.
+
+        What has no records, as the end of a source, counts as one.
+        """
+        limit = min(most, POLL_RECORDS) * self._sources.givers(self.offset)
         request = IntakeRequest(self._is_draining, limit=limit)
         end = self._sources.next_offset(self.offset, request, now_ms=now_ms, elapsed_ms=elapsed_ms)
         tasks = self.tasks(self.offset, end)
         for task in tasks:
             self.read(task)
         self.offset = end
-        return bool(tasks)
+        return sum(max(1, task.size) for task in tasks)
 
     def tasks(self, start: Offset, end: Offset) -> list[SourceTask]:
         """What this task has to do between two offsets."""

@@ -6,13 +6,14 @@ takes it: rows for the next level, and reports for the driver. It knows no threa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.runtime import rows
 from penstock.runtime.continuous.alignment import BarrierAligner, barrier
-from penstock.runtime.report import Report, SubtaskEntry
+from penstock.runtime.continuous.flow import mark_rows
+from penstock.runtime.report import ALIGNMENT, Report, SubtaskEntry
 from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.source_tasks import Offset
 from penstock.runtime.subtask import OpenedState, Subtask
@@ -71,6 +72,9 @@ class Station:
         self.outgoing: list[ExchangeRow] = []
         self.for_driver: list[tuple[int, ExchangeRow]] = []
         self.turned: list[Turned] = []
+        self.marks: dict[int, int] = {}
+        self.take_figures: Callable[[], dict[str, float]] = dict
+        """What the engine has measured of the task since the last version; subtasks that share a task share it."""
         self.subtasks: dict[int, Subtask] = {}
         for vertex in vertices:
             subtask = host.subtask(vertex, place.number)
@@ -120,13 +124,25 @@ class Station:
         taken, self.turned = self.turned, []
         return taken
 
+    def take_marks(self) -> dict[int, int]:
+        """The last mark of each sender that was come to since the last call."""
+        taken, self.marks = self.marks, {}
+        return taken
+
+    def send_mark(self, number: int) -> None:
+        """Send all results so far, and a mark behind them."""
+        self.flush()
+        self.outgoing += mark_rows(self.place.number, self.place.targets, number)
+
     def turn(self) -> None:
         """End the version here: write state, report, send the barrier on, and begin the next version."""
         done = Turned(self.version)
+        figures = self.take_figures()
         for vertex, subtask in list(self.subtasks.items()):
             report = subtask.finish()
             self._give_out(subtask.take_rows())
             done.reports.append(report)
+            self._add_figures(subtask, report, figures)
             if report.entry.has_ended:
                 del self.subtasks[vertex]
                 subtask.close()
@@ -157,6 +173,9 @@ class Station:
             else:
                 self.outgoing.append(row)
 
+    def _add_figures(self, subtask: Subtask, report: Report, figures: dict[str, float]) -> None:
+        report.metrics.setdefault(subtask.head_uid, {}).update(figures)
+
     def _of(self, report: Report) -> Subtask:
         return next(each for each in self.subtasks.values() if each.vertex.uid == report.vertex_uid)
 
@@ -174,14 +193,29 @@ class LevelStation(Station):
     def __init__(self, host: StationHost, place: Place, vertices: Iterable[int]) -> None:
         super().__init__(host, place, vertices)
         self.aligner = BarrierAligner(place.senders, place.version)
+        self._aligning_since: int | None = None
 
     def take(self, sender: int, row: ExchangeRow) -> None:
         """Take a row from a task of the level before."""
         for each in self.aligner.take(sender, row):
             if each.kind == rows.BARRIER:
                 self.turn()
+            elif each.kind == rows.MARK:
+                self.marks[each.src] = rows.decode_number(each.payload)
             else:
                 self._work(each)
+        if self._aligning_since is None and self.aligner.is_aligning:
+            self._aligning_since = self._host.now_ms()
+
+    def turn(self) -> None:
+        """End the version, all of whose barriers have come."""
+        super().turn()
+        self._aligning_since = None
+
+    def _add_figures(self, subtask: Subtask, report: Report, figures: dict[str, float]) -> None:
+        waited = 0 if self._aligning_since is None else self._host.now_ms() - self._aligning_since
+        super()._add_figures(subtask, report, {**figures, ALIGNMENT: waited})
+        report.combined_by.setdefault(subtask.head_uid, {})[ALIGNMENT] = "last"
 
     def _work(self, row: ExchangeRow) -> None:
         subtask = self.subtasks.get(row.vertex)

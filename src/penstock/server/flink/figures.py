@@ -42,7 +42,12 @@ def subtasks_of(document: Document, vertex_id: str) -> list[dict[str, Any]]:
 
 def accumulated_ms(subtask: dict[str, Any], document: Document) -> tuple[int, int, int]:
     """Backpressured, busy and idle time of a subtask since the job was started."""
-    back = int(sum(each.get("backpressured_ms", 0) for each in subtask["figures"].values()))
+    back, busy, idle = (
+        int(sum(each.get(name, 0) for each in subtask["figures"].values()))
+        for name in ("backpressured_ms", "busy_ms", "idle_ms")
+    )
+    if subtask.get("load") is not None:
+        return back, busy, idle
     running = max(0, document["now_ms"] - document["started_ms"])
     busy = min(running, int(running * busy_share(document)))
     return back, busy, max(0, running - busy)
@@ -59,10 +64,21 @@ def busy_share(document: Document) -> float:
     return float(min(1.0, worked / max(1, now - since)))
 
 
-def backpressured_share(document: Document, vertex: dict[str, Any]) -> float:
-    """The share of the last batches' time in which a source had more to give than was taken."""
+def load_shares(document: Document, vertex: dict[str, Any], subtask: dict[str, Any]) -> tuple[float, float, float]:
+    """The shares of the last seconds in which a subtask was held back, busy and idle.
+
+    Continuous mode measures them for each subtask. In micro-batches the sources are held back as a whole, by what a
+    batch may take; behind them nothing piles up.
+    """
+    if document["status"] != "RUNNING":
+        return 0.0, 0.0, 1.0
+    load = subtask.get("load")
+    if load is not None:
+        return load["backpressured"], load["busy"], load["idle"]
     pace = document["progress"].get("pace")
-    return float(pace["backpressured"]) if pace and vertex["is_source"] and document["status"] == "RUNNING" else 0.0
+    back = float(pace["backpressured"]) if pace and vertex["is_source"] else 0.0
+    busy = min(busy_share(document), 1 - back)
+    return back, busy, max(0.0, 1 - back - busy)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

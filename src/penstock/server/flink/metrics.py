@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from penstock.server.flink.figures import backpressured_share, busy_share, subtasks_of
+from penstock.server.flink.figures import load_shares, subtasks_of
 from penstock.server.flink.states import duration_ms
 from penstock.server.flink.vertices import vertex_of
 from penstock.server.job_views import Document
@@ -70,8 +70,7 @@ def subtask_metrics(document: Document, vertex_id: str) -> dict[int, Values]:
 
 
 def _of_subtask(document: Document, vertex: dict[str, Any], record: dict[str, Any]) -> Values:
-    back, busy = backpressured_share(document, vertex), busy_share(document)
-    busy = min(busy, 1 - back)
+    back, busy, idle = load_shares(document, vertex, record)
     seconds = max(1.0, duration_ms(document) / 1000)
     found: Values = {
         "numRecordsIn": record["records_in"],
@@ -81,7 +80,7 @@ def _of_subtask(document: Document, vertex: dict[str, Any], record: dict[str, An
         "numRecordsOutPerSecond": record["records_out"] / seconds,
         "busyTimeMsPerSecond": busy * 1000,
         "backPressuredTimeMsPerSecond": back * 1000,
-        "idleTimeMsPerSecond": (1 - busy - back) * 1000,
+        "idleTimeMsPerSecond": idle * 1000,
         "stateBytes": record["state_bytes"],
     }
     if record["watermark"] is not None:

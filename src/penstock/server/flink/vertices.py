@@ -6,9 +6,8 @@ from typing import Any
 
 from penstock.errors import JobNotFoundError
 from penstock.server.flink.figures import (
-    backpressured_share,
-    busy_share,
     io_metrics,
+    load_shares,
     spread,
     subtasks_of,
 )
@@ -116,28 +115,25 @@ def watermarks(document: Document, vertex_id: str) -> list[dict[str, str]]:
 
 
 def backpressure(document: Document, vertex_id: str) -> dict[str, Any]:
-    """/jobs/:jobid/vertices/:vertexid/backpressure.
-
-    Sources are held back as a whole, by what a batch may take; behind them nothing piles up.
-    """
+    """/jobs/:jobid/vertices/:vertexid/backpressure."""
     vertex = vertex_of(document, vertex_id)
-    ratio, busy = backpressured_share(document, vertex), busy_share(document)
-    level = "high" if ratio > _HIGH else "low" if ratio > _LOW else "ok"
-    busy = min(busy, 1 - ratio)
-    found = [
-        {
-            "subtask": each["subtask"],
-            "attempt-number": document["progress"]["restarts"],
-            # Under both names: Flink's clients and its page do not agree on it.
-            "backpressureLevel": level,
-            "backpressure-level": level,
-            "ratio": ratio,
-            "busyRatio": busy,
-            "idleRatio": max(0.0, 1 - ratio - busy),
-            "other-concurrent-attempts": [],
-        }
-        for each in subtasks_of(document, vertex_id)
-    ]
+    found: list[dict[str, Any]] = []
+    for each in subtasks_of(document, vertex_id):
+        ratio, busy, idle = load_shares(document, vertex, each)
+        found.append(
+            {
+                "subtask": each["subtask"],
+                "attempt-number": document["progress"]["restarts"],
+                # Under both names: Flink's clients and its page do not agree on it.
+                "backpressureLevel": _level(ratio),
+                "backpressure-level": _level(ratio),
+                "ratio": ratio,
+                "busyRatio": busy,
+                "idleRatio": idle,
+                "other-concurrent-attempts": [],
+            }
+        )
+    level = _level(max((each["ratio"] for each in found), default=0.0))
     return {
         "status": "ok",
         "backpressureLevel": level,
@@ -145,6 +141,10 @@ def backpressure(document: Document, vertex_id: str) -> dict[str, Any]:
         "end-timestamp": document["now_ms"],
         "subtasks": found,
     }
+
+
+def _level(ratio: float) -> str:
+    return "high" if ratio > _HIGH else "low" if ratio > _LOW else "ok"
 
 
 def task_managers(document: Document, vertex_id: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from penstock.engine.spark.continuous.links import BARRIER, DRAIN, END, Message,
 from penstock.engine.spark.continuous.tasks import Standing
 from penstock.engine.spark.shipping import ShippedPlan
 from penstock.errors import CheckpointError
+from penstock.job.continuous.checkpoint_patience import CheckpointPatience
 from penstock.job.continuous.floors import Floors
 from penstock.job.continuous.gathering import VersionGathering
 from penstock.job.driver_sinks import DriverSinks
@@ -62,9 +63,11 @@ class ContinuousAttempt:
             self._settings.linger_ms,
             self._settings.watermark_interval_ms,
         )
-        self._gathering = VersionGathering(
-            versions, self._sources, source_tasks=self._floors.source_tasks, level_tasks=self._floors.level_tasks
+        self._gathering = VersionGathering(versions, self._sources, self._floors)
+        self._patience = CheckpointPatience(
+            self._settings.checkpoint_timeout_ms, self._settings.tolerable_checkpoint_failures
         )
+        self._plan = program.plan
         self._here = 0
         self._ended_sources = 0
         self._has_barrier = False
@@ -74,7 +77,6 @@ class ContinuousAttempt:
 
     def run(self, control: AttemptControl) -> None:
         """Run until the job has ended, or the driver wants it to return."""
-        pipelined.refuse(self._session, self._floors.task_count)
         thread = threading.Thread(target=self._run_tasks, name="penstock-continuous", daemon=True)
         thread.start()
         try:
@@ -126,13 +128,18 @@ class ContinuousAttempt:
                 return
             if not self._has_barrier and (time.monotonic() >= due or self._all_ended()):
                 self._has_barrier = True
+                self._patience.on_barrier(time.monotonic())
                 self._gathering.on_barrier_sent(self._next)
                 self._switch.order(BARRIER, self._next)
+            if self._patience.is_due(time.monotonic()):
+                missing = self._gathering.missing(self._next)
+                self._patience.give_up_or_wait(self._next, self._floors.names(self._plan, missing))
 
     def _completed(self) -> bool:
         """Make the next version final; returns whether the job has come to its end."""
         with self._versions.being_made(self._next):
             seal: Seal = self._gathering.complete(self._next)
+        self._patience.on_final()
         self._next += 1
         self._has_barrier = False
         self.is_finished = self._versions.have_all_ended(seal)
@@ -157,7 +164,7 @@ class ContinuousAttempt:
                 self._sinks.print_rows([row])
                 self._gathering.add_row(version, row)
         elif message.what == "turned":
-            self._gathering.add(message.number, message.content)
+            self._gathering.add(message.floor, message.number, message.content)
         elif message.what == "failure":
             raise message.content
         elif message.what == "ended":

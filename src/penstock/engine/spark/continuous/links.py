@@ -25,6 +25,13 @@ _PATIENCE_SECONDS = 20.0
 BARRIER = "barrier"
 DRAIN = "drain"
 END = "end"
+BACK = "back"
+"""Order that is no order: a receiver has come to a mark; its number and the mark's go with it."""
+
+MARKS = "marks"
+"""Message of a task: the last mark of each sender that it has come to."""
+
+Order = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -64,9 +71,9 @@ class TaskLink:
         """Send a message to the driver."""
         _send(self._socket, dumps(Message(what, self._floor, self._number, content)))
 
-    def orders(self, patience_seconds: float) -> list[tuple[str, int]]:
+    def orders(self, patience_seconds: float) -> list[Order]:
         """What the driver wants, waiting for it so long at the most; the end if the driver is gone."""
-        found: list[tuple[str, int]] = []
+        found: list[Order] = []
         while select.select([self._socket], [], [], 0.0 if found else patience_seconds)[0]:
             try:
                 found.append(pickle.loads(_received_frame(self._socket)))
@@ -87,20 +94,17 @@ class Switchboard:
         self._server = socket.create_server((host, 0))
         self.address = Address(host, self._server.getsockname()[1], secrets.token_bytes(32))
         self.messages: queue.Queue[Message] = queue.Queue()
-        self._sources: dict[int, socket.socket] = {}
+        self._tasks: dict[tuple[int, int], socket.socket] = {}
         self._open: list[socket.socket] = [self._server]
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, name="penstock-links", daemon=True).start()
 
     def order(self, what: str, version: int = 0) -> None:
         """Tell all source tasks."""
-        frame = pickle.dumps((what, version))
         with self._lock:
-            for link in self._sources.values():
-                try:
-                    _send(link, frame)
-                except OSError:  # the task has gone: Spark will say why
-                    continue
+            for (floor, _), link in self._tasks.items():
+                if floor == 0:
+                    _send_order(link, (what, version))
 
     def close(self) -> None:
         """Hang up on everybody."""
@@ -125,12 +129,23 @@ class Switchboard:
                 return
             while True:
                 message: Message = pickle.loads(_received_frame(link))
-                if message.what == "here" and message.floor == 0:
+                if message.what == MARKS:
+                    self._send_back(message)
+                    continue
+                if message.what == "here":
                     with self._lock:
-                        self._sources[message.number] = link
+                        self._tasks[message.floor, message.number] = link
                 self.messages.put(message)
         except (OSError, EOFError):
             return
+
+    def _send_back(self, message: Message) -> None:
+        """Tell senders that a receiver has come to their marks; not by the driver's own thread, which may be busy."""
+        with self._lock:
+            for sender, number in message.content.items():
+                link = self._tasks.get((message.floor - 1, sender))
+                if link is not None:
+                    _send_order(link, (BACK, (message.number, number)))
 
     def _is_ours(self, link: socket.socket) -> bool:
         link.settimeout(_PATIENCE_SECONDS)
@@ -140,6 +155,13 @@ class Switchboard:
         proven = hmac.compare_digest(_received(link, 32), hmac.digest(self.address.secret, nonce, "sha256"))
         link.settimeout(None)
         return proven
+
+
+def _send_order(link: socket.socket, order: Order) -> None:
+    try:
+        _send(link, pickle.dumps(order))
+    except OSError:  # the task has gone: Spark will say why
+        return
 
 
 def _send(link: socket.socket, frame: bytes) -> None:

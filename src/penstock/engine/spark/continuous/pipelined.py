@@ -11,8 +11,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.errors import ConfigurationError
-
 KNOWN_VERSIONS = ("4.3.",)
 """The versions of Spark whose plans were tried."""
 
@@ -56,15 +54,6 @@ def refusal(session: SparkSession, tasks: int) -> str | None:
             f"{context.defaultParallelism}; lower the parallelism, or raise the cores of the master"
         )
     return None
-
-
-def refuse(session: SparkSession, tasks: int) -> None:
-    """Raise ConfigurationError where `refusal` finds a reason."""
-    reason = refusal(session, tasks)
-    if reason is not None:
-        raise ConfigurationError(
-            f"the job cannot run with penstock.execution.mode=continuous: {reason}. Or use micro-batch"
-        )
 
 
 def run_pipelined(session: SparkSession, frame: DataFrame, group: str, name: str) -> None:

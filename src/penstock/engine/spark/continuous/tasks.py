@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import queue
+import sys
 import threading
 import time
 import uuid
@@ -15,25 +16,33 @@ from pyspark import TaskContext
 
 from penstock.checkpoint import CheckpointDirectory
 from penstock.engine.spark.continuous.carried_rows import from_carried, to_carried
-from penstock.engine.spark.continuous.links import BARRIER, DRAIN, END, Address, TaskLink
+from penstock.engine.spark.continuous.links import BACK, BARRIER, DRAIN, END, MARKS, Address, Order, TaskLink
 from penstock.engine.spark.local_stores import local_path
 from penstock.engine.spark.shipping import ShippedPlan, clock_of, subtask_of
 from penstock.engine.spark.startup.worker_garbage import keep_collections_short
 from penstock.errors import StorageFullError
 from penstock.job.continuous.floors import Floors
-from penstock.job.continuous.source_station import SourceStation
+from penstock.job.continuous.source_station import POLL_RECORDS, SourceStation
 from penstock.job.intake import SourceList
+from penstock.runtime.continuous.flow import FlowWindow
 from penstock.runtime.continuous.station import LevelStation, Station
 from penstock.runtime.failure import OperatorFailure
-from penstock.runtime.report import SubtaskEntry
+from penstock.runtime.report import BACKPRESSURED, BUSY, IDLE, SubtaskEntry
 from penstock.runtime.source_tasks import Offset
 from penstock.runtime.subtask import Subtask
 from penstock.state.versions import StateVersion, SubtaskState
 
 Batches = Iterator[pa.RecordBatch]
 
-_IDLE_SECONDS = 0.001
+_IDLE_SECONDS = 0.003
+"""How often a source that has nothing looks again; what it finds waits for the linger anyway."""
+_SWITCH_SECONDS = 0.001
 _LONGEST_WAIT_SECONDS = 0.05
+_WHEN_IDLE = 0.2
+_WHEN_BEHIND = 5.0
+"""How many times the linger records wait in a task that has nothing else to do, and in a source that has more to read:
+there they have waited longer already, and larger blocks cost less.
+"""
 _WAITING_BATCHES = 64
 """Record batches that wait in a task before Spark's shuffle has to: what bounds its memory."""
 
@@ -55,6 +64,8 @@ class SparkStationHost:
 
     def __init__(self, standing: Standing) -> None:
         keep_collections_short()
+        # The thread that reads the input waits for the lock of the one that works, and records wait for both.
+        sys.setswitchinterval(_SWITCH_SECONDS)
         self.attempt = uuid.uuid4().hex[:12]
         self.now_ms = clock_of(standing.plan)
         self._plan = standing.plan
@@ -88,19 +99,19 @@ class _Pace:
         self._interval = standing.watermark_interval_ms / 1000
         self._flushed = self._emitted = time.monotonic()
 
-    def attend(self, station: Station) -> None:
-        """Do what is due."""
+    def attend(self, station: Station, patience: float = 1.0) -> None:
+        """Do what is due; `patience` is how many times the linger records may wait for others."""
         now = time.monotonic()
         if self._interval and now - self._emitted >= self._interval:
             self._emitted = now
             station.on_interval(int(time.time() * 1000))
-        if now - self._flushed >= self._linger:
+        if now - self._flushed >= self._linger * patience:
             self._flushed = now
             station.flush()
 
-    def wait_seconds(self, deadline_ms: int | None) -> float:
-        """How long nothing has to be done, at the most."""
-        until = self._flushed + self._linger - time.monotonic()
+    def wait_seconds(self, deadline_ms: int | None, *, has_worked: bool = False) -> float:
+        """How long nothing has to be done, at the most; `has_worked` if something may wait to be sent."""
+        until = self._flushed + self._linger * (_WHEN_IDLE if has_worked else 1.0) - time.monotonic()
         if deadline_ms is not None:
             until = min(until, deadline_ms / 1000 - time.time())
         return min(max(until, 0.0), _LONGEST_WAIT_SECONDS)
@@ -114,13 +125,15 @@ def run_source_task(standing: Standing, sources: bytes, start: Offset, batches: 
     link = TaskLink(standing.address, 0, number)
     host = SparkStationHost(standing)
     standing.plan.imports.install()  # sources may be of classes of the user's script
-    source_list: SourceList = pickle.loads(sources)
+    all_sources: SourceList = pickle.loads(sources)
+    source_list = all_sources.for_reader(number)
     began_ms = host.now_ms()
     with _told_failures(link):
         station = SourceStation(host, standing.floors.place(0, number, standing.first_version), source_list, start)
-        pace, has_told_end, wait = _Pace(standing), False, 0.0
+        outlet, pace = _Outlet(station, link), _Pace(standing)
+        has_told_end, wait = False, 0.0
         while True:
-            for what, _ in link.orders(wait):
+            for what, _ in outlet.orders(wait):
                 if what == END:
                     station.abort()
                     source_list.close()
@@ -130,19 +143,22 @@ def run_source_task(standing: Standing, sources: bytes, start: Offset, batches: 
                 elif what == BARRIER:
                     station.turn()
             now = host.now_ms()
-            is_busy = not station.has_ended() and station.poll(now, now - began_ms)
+            done, room = 0, outlet.room
+            if not station.has_ended() and outlet.is_open:
+                done = station.poll(now, now - began_ms, room)
             station.on_processing_time(now)
-            pace.attend(station)
+            pace.attend(station, _WHEN_BEHIND if done >= min(room, POLL_RECORDS) else 1.0)
             if station.has_ended() and not has_told_end:
                 station.flush()
                 link.tell("ended")
                 has_told_end = True
-            yield from _given_out(station, link)
-            wait = (
-                0.0
-                if is_busy
-                else max(_IDLE_SECONDS, pace.wait_seconds(station.next_deadline()) if has_told_end else 0)
-            )
+            yield from outlet.given_out(done)
+            if done and outlet.is_open:
+                wait = 0.0
+            elif has_told_end or not outlet.is_open:
+                wait = max(_IDLE_SECONDS, pace.wait_seconds(station.next_deadline()))
+            else:
+                wait = _IDLE_SECONDS
 
 
 def run_level_task(standing: Standing, floor: int, batches: Batches) -> Batches:
@@ -153,9 +169,16 @@ def run_level_task(standing: Standing, floor: int, batches: Batches) -> Batches:
     with _told_failures(link):
         vertices = standing.floors.levels[floor - 1].vertices_of(number)
         station = LevelStation(host, standing.floors.place(floor, number, standing.first_version), vertices)
-        pace, incoming = _Pace(standing), _Incoming(batches)
+        outlet, pace, incoming = _Outlet(station, link), _Pace(standing), _Incoming(batches)
+        tables: list[pa.RecordBatch] | None = []
         while True:
-            tables = incoming.take(pace.wait_seconds(station.next_deadline()))
+            wait = pace.wait_seconds(station.next_deadline(), has_worked=bool(tables))
+            tables = []
+            if any(what == END for what, _ in outlet.orders(0.0 if outlet.is_open else wait)):
+                station.abort()
+                return
+            if outlet.is_open:
+                tables = incoming.take(wait, outlet.room, outlet.times)
             if tables is None:
                 station.abort()
                 return
@@ -163,8 +186,85 @@ def run_level_task(standing: Standing, floor: int, batches: Batches) -> Batches:
                 for sender, row in from_carried(table):
                     station.take(sender, row)
             station.on_processing_time(host.now_ms())
-            pace.attend(station)
-            yield from _given_out(station, link)
+            pace.attend(station, _WHEN_IDLE if incoming.is_empty else 1.0)
+            yield from outlet.given_out(len(tables))
+
+
+class _TaskTimes:
+    """Where the time of a task goes between two versions: it waits for input, or for those that take from it."""
+
+    def __init__(self) -> None:
+        self.idle_seconds = 0.0
+        self.blocked_seconds = 0.0
+        self._began = time.monotonic()
+
+    def take_figures(self) -> dict[str, float]:
+        """The figures by name, and begin again; the task was busy when it did not wait."""
+        now = time.monotonic()
+        idle, blocked, busy = self.idle_seconds, self.blocked_seconds, now - self._began
+        self.idle_seconds, self.blocked_seconds, self._began = 0.0, 0.0, now
+        return {BUSY: max(0.0, busy - idle - blocked) * 1000, IDLE: idle * 1000, BACKPRESSURED: blocked * 1000}
+
+
+class _Outlet:
+    """What a station gives out, and the driver's link; looks after the flow of what is under way, and of time."""
+
+    def __init__(self, station: Station, link: TaskLink) -> None:
+        self.times = _TaskTimes()
+        station.take_figures = self.times.take_figures
+        self._station = station
+        self._link = link
+        self._flow = FlowWindow(station.place.targets)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more work may be done for those that take from here."""
+        return self._flow.is_open
+
+    @property
+    def room(self) -> int:
+        """How much work may be done at once."""
+        return self._flow.room
+
+    def orders(self, patience_seconds: float) -> list[Order]:
+        """What the driver wants, waiting for it so long at the most."""
+        began = time.monotonic()
+        orders = self._link.orders(patience_seconds)
+        now = time.monotonic()
+        if patience_seconds:
+            self._note_wait(now - began)
+        for what, told in orders:
+            if what == BACK:
+                receiver, mark = told
+                self._flow.on_back(receiver, mark, now)
+        return [order for order in orders if order[0] != BACK]
+
+    def given_out(self, units: int) -> Batches:
+        """Everything for others; `units` is how much work it comes from."""
+        station, flow = self._station, self._flow
+        for_driver = station.take_for_driver()
+        if for_driver:
+            self._link.tell("rows", for_driver)
+        now = time.monotonic()
+        if units:
+            flow.on_work(units, now)
+        if flow.wants_mark(now):
+            station.send_mark(flow.mark(now))
+        outgoing = station.take_outgoing()
+        for turned in station.take_turned():
+            self._link.tell("turned", turned)
+        marks = station.take_marks()
+        if marks:
+            self._link.tell(MARKS, marks)
+        if outgoing:
+            yield to_carried(outgoing, station.place.number)
+            self.times.blocked_seconds += time.monotonic() - now
+
+    def _note_wait(self, seconds: float) -> None:
+        if self._flow.is_open:
+            self.times.idle_seconds += seconds
+        else:
+            self.times.blocked_seconds += seconds
 
 
 class _Incoming:
@@ -175,21 +275,30 @@ class _Incoming:
         self._waiting: queue.Queue[pa.RecordBatch | BaseException | None] = queue.Queue(_WAITING_BATCHES)
         threading.Thread(target=self._read, name="penstock-input", daemon=True).start()
 
-    def take(self, seconds: float) -> list[pa.RecordBatch] | None:
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits just now."""
+        return self._waiting.empty()
+
+    def take(self, seconds: float, most: int, times: _TaskTimes) -> list[pa.RecordBatch] | None:
         """What has come, after waiting for it so long at the most; None at the end of input."""
         found: list[pa.RecordBatch] = []
+        began = time.monotonic()
         try:
             item = self._waiting.get(timeout=seconds) if seconds > 0 else self._waiting.get_nowait()
+            times.idle_seconds += time.monotonic() - began
             while True:
                 if isinstance(item, BaseException):
                     raise item
                 if item is None:
                     return None
                 found.append(item)
-                if len(found) == _WAITING_BATCHES:
+                if len(found) >= most:
                     return found
                 item = self._waiting.get_nowait()
         except queue.Empty:
+            if not found:
+                times.idle_seconds += time.monotonic() - began
             return found
 
     def _read(self) -> None:
@@ -213,17 +322,6 @@ class _told_failures:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OperatorFailure | StorageFullError):
             self._link.tell("failure", error)
-
-
-def _given_out(station: Station, link: TaskLink) -> Batches:
-    for_driver = station.take_for_driver()
-    if for_driver:
-        link.tell("rows", for_driver)
-    outgoing = station.take_outgoing()
-    for turned in station.take_turned():
-        link.tell("turned", turned)
-    if outgoing:
-        yield to_carried(outgoing, station.place.number)
 
 
 def _number() -> int:

@@ -57,11 +57,12 @@ def java_end(context: SparkContext, *, patience_seconds: float = 0.0) -> str | N
     """How the Java process of a context ended, in words; None if it lives."""
     gateway: Any = context._gateway
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
-    if process is None:
-        return None if _listens(gateway) else "Spark's Java process has ended"
-    with suppress(subprocess.TimeoutExpired):
-        return f"Spark's Java process {exit_text(process.wait(patience_seconds))}"
-    return None
+    # A process that is killed closes its sockets before its parent is told, on a busy machine long before.
+    listens = _listens(gateway)
+    if process is not None:
+        with suppress(subprocess.TimeoutExpired):
+            return f"Spark's Java process {exit_text(process.wait(patience_seconds if listens else _DYING_SECONDS))}"
+    return None if listens else "Spark's Java process has ended"
 
 
 def java_pid(context: SparkContext) -> int:

@@ -113,7 +113,7 @@ export class JobModel {
       ...each,
       inRate: this.#rate(vertex, number, "records_in"),
       outRate: this.#rate(vertex, number, "records_out"),
-      busy: asShare(this.#rate(vertex, number, "busy_ms")),
+      busy: each.load?.busy ?? asShare(this.#rate(vertex, number, "busy_ms")),
       lagMs: each.watermark === null ? null : Math.max(0, this.now - each.watermark),
     }));
     const marks = subtasks.map((each) => each.watermark).filter((mark) => mark !== null);
@@ -139,6 +139,8 @@ export class JobModel {
   }
 
   #backpressured(vertex) {
+    const held = this.#subtasks(vertex).map((each) => each.load?.backpressured).filter((share) => share !== undefined);
+    if (held.length) return this.isOver ? null : Math.max(...held);
     const pace = this.part.progress.pace;
     return vertex.is_source && pace && !this.isOver ? pace.backpressured : null;
   }
