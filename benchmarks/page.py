@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks import results
 from benchmarks.names import WORKLOADS
 from benchmarks.pages import prose
-from benchmarks.pages.delays import delays_section
+from benchmarks.pages.delays import delays_section, soak_section
 from benchmarks.pages.growth import growth_section
 from benchmarks.pages.latency import latency_section
 from benchmarks.pages.marks import filled
@@ -52,6 +52,7 @@ def files(folder: Path = results.FOLDER, root: Path = results.ROOT) -> dict[Path
         growth_section(growth),
         latency_section(latency),
         delays_section(results.read("delays", folder)),
+        soak_section(results.read("soak", folder)),
         parts_section(folder),
     ]
     made = {PAGE: "\n".join([prose.OPENING + "\n", *(section.text() for section in sections)])}

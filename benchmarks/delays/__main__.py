@@ -14,6 +14,7 @@ from rich.table import Table
 
 from benchmarks import peer_environments, processes, results
 from benchmarks.delays.marks import START_S, DelayTask
+from benchmarks.delays.stolen import StolenTime
 from benchmarks.delays.summary import measured
 from benchmarks.delays.systems import JOBS, RATES, SYSTEMS
 from penstock.java import java_home
@@ -73,12 +74,14 @@ def _run(name: str, job: str, rate: int, asked: argparse.Namespace) -> dict[str,
         seconds = asked.warm_up + asked.seconds + 2  # the last second is not written
         task = DelayTask(job, str(marks), rate, seconds, PARALLELISM, asked.checkpoint_ms, dict(system.options))
         command = [peer_environments.python_of(system.environment), "-m", f"benchmarks.delays.{system.program}"]
+        stolen = StolenTime()
         ended = processes.run([*command, task.as_json()], _variables(folder), folder, seconds + 2 * START_S)
+        told = {"error": None, "peak_mb": round(ended.peak_mb), "stolen": stolen.share()}
         found = measured(marks, asked.warm_up)
-        error = ended.error if found is None else None
-        if error:
+        if found is None and ended.error:
+            told["error"] = ended.error
             Path(tempfile.gettempdir(), f"{name}-{job}-{rate}.log").write_text((folder / "log").read_text())
-    return {"system": name, "job": job, "rate": rate, "error": error, "peak_mb": round(ended.peak_mb), **(found or {})}
+    return {"system": name, "job": job, "rate": rate, **told, **(found or {})}
 
 
 def _variables(folder: Path) -> dict[str, str]:

@@ -27,12 +27,18 @@ class System:
 
 
 _CONTINUOUS = {"penstock.execution.mode": "continuous", "pipeline.auto-watermark-interval": "10 ms"}
-_BUNDLES = {"python.fn-execution.bundle.size": "1000", "python.fn-execution.bundle.time": "1"}
 
 
-def _pyflink(mode: str, timeout_ms: int) -> System:
-    settings = {"python.execution-mode": mode, "execution.buffer-timeout.interval": f"{timeout_ms} ms", **_BUNDLES}
-    return System(f"PyFlink, {mode} mode, buffer timeout {timeout_ms} ms", "flink", "pyflink_job", settings)
+def _pyflink(mode: str, timeout_ms: int, bundle_ms: int = 1) -> System:
+    """PyFlink in a mode; in process mode bundles travel to Python, and too short ones pile up."""
+    settings = {
+        "python.execution-mode": mode,
+        "execution.buffer-timeout.interval": f"{timeout_ms} ms",
+        "python.fn-execution.bundle.size": "1000",
+        "python.fn-execution.bundle.time": str(bundle_ms),
+    }
+    bundles = f", bundles of {bundle_ms} ms" if mode == "process" else ""
+    return System(f"PyFlink, {mode} mode, buffer timeout {timeout_ms} ms{bundles}", "flink", "pyflink_job", settings)
 
 
 SYSTEMS = {
@@ -40,7 +46,7 @@ SYSTEMS = {
     "penstock_micro_batch": System("Penstock, micro-batches", "penstock", "penstock_job", is_own=True),
     "pyflink_thread_0": _pyflink("thread", 0),
     "pyflink_thread_1": _pyflink("thread", 1),
-    "pyflink_process_0": _pyflink("process", 0),
-    "pyflink_process_1": _pyflink("process", 1),
+    "pyflink_process_10": _pyflink("process", 0, bundle_ms=10),
+    "pyflink_process_50": _pyflink("process", 0, bundle_ms=50),
     "bytewax": System("Bytewax, one process", "bytewax", "bytewax_job", lacks=frozenset({"timer"})),
 }

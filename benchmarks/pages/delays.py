@@ -1,4 +1,4 @@
-"""The delay of a record in every system: tables and histograms from delays.json."""
+"""The delay of a record in every system, from delays.json, and over a long time, from soak.json."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from benchmarks.pages.section import NONE, Section, heading, number
 from benchmarks.verdicts import Results
 
 COMMAND = "make bench-latency"
+SOAK_COMMAND = "python -m benchmarks.delays.soak"
 FIGURES = ("p50", "p90", "p99", "p999", "max")
 
 
@@ -26,22 +27,56 @@ def delays_section(delays: Results | None) -> Section:
         "behind the last operator. All systems take a checkpoint every "
         f"{number(delays['checkpoint_ms'])} ms. The first {delays['warm_up_s']:g} s are left out and "
         f"{delays['seconds']:g} s or more are measured. A window's result is due at the end of the window, that of a "
-        "timer when the timer is. Bytewax runs in one process; the others have two subtasks for each operator."
+        "timer when the timer is. Bytewax runs in one process; the others have two subtasks for each operator. "
+        "*Stolen* is the share of processor time that the host of this shared machine gave to others meanwhile; it "
+        "makes the longest delays longer."
     )
     for job, title in JOBS.items():
         runs = [run for run in delays["runs"] if run["job"] == job]
         if runs:
             section.add(f"### {title[0].upper()}{title[1:]}")
-            section.add_table(("system", "records/s", "p50", "p90", "p99", "p99.9", "max"), list(map(_row, runs)))
+            titles = ("system", "records/s", "p50", "p90", "p99", "p99.9", "max", "stolen")
+            section.add_table(titles, list(map(_row, runs)))
             panels = _panels(runs)
             if panels:
                 section.add_picture(f"delays_{job}", panels, f"Delays: {title}")
     return section
 
 
+def soak_section(soak: Results | None) -> Section:
+    """Every few minutes of a long run: delays, and the size of the job."""
+    section = Section("Continuous mode for a long time")
+    if soak is None:
+        section.add(f"Not measured yet: `{SOAK_COMMAND}`.")
+        return section
+    section.add(heading(soak))
+    minutes: list[dict[str, Any]] = soak["minutes"]
+    section.add(
+        f"One job ({JOBS[soak['job']]}) at {number(soak['rate'])} records/s for {len(minutes)} minutes, with a "
+        "checkpoint every second. Delays in milliseconds are those of the records of one minute; memory, threads and "
+        "open files are those of all processes of the job at its end. Java compiles its code in the first minutes."
+    )
+    step = max(len(minutes) // 10, 1)
+    shown = [minute for minute in range(1, len(minutes) + 1) if minute == 2 or minute % step == 0]
+    titles = ("minute", "records", "p50", "p99", "p99.9", "Java, MB", "Python, MB", "threads", "files", "stolen")
+    section.add_table(titles, [_minute_row(minute, minutes[minute - 1]) for minute in shown])
+    return section
+
+
+def _minute_row(minute: int, found: dict[str, Any]) -> tuple[str, ...]:
+    delays = [number(found[name], 1) if name in found else NONE for name in ("p50", "p99", "p999")]
+    sizes = [number(found[name]) if name in found else NONE for name in ("java_mb", "python_mb", "threads", "files")]
+    return number(minute), number(found["records"]), *delays, *sizes, _share(found)
+
+
+def _share(found: dict[str, Any]) -> str:
+    stolen = found.get("stolen")
+    return NONE if stolen is None else f"{stolen:.0%}"
+
+
 def _row(run: dict[str, Any]) -> tuple[str, ...]:
     figures = [number(run[name], 1) if name in run else NONE for name in FIGURES]
-    return SYSTEMS[run["system"]].title, number(run["rate"]), *figures
+    return SYSTEMS[run["system"]].title, number(run["rate"]), *figures, _share(run)
 
 
 def _panels(runs: list[dict[str, Any]]) -> list[BarPanel]:

@@ -53,13 +53,13 @@ class Served:
         return str(self.orders.get_job_id())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     with running_browser() as found:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A job that runs, two that failed, and documents of a large one and of one that reads Kafka."""
     folder, jobs = tmp_path_factory.mktemp("pages"), ShownJobs()
