@@ -81,7 +81,7 @@ class LocalPostgres:
                 stdout=log,
                 stderr=log,
             )
-        wait_until(self._answers, "PostgreSQL answers", 60)
+        wait_until(self._answers, "PostgreSQL answers")
 
     def _answers(self) -> bool:
         assert self._server is not None

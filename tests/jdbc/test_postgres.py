@@ -146,7 +146,7 @@ def test_one_who_publishes_late_waits_and_then_finds_it_done(
         publishers = [threading.Thread(target=sink.create_committer().commit, args=([stage],)) for _ in range(2)]  # type: ignore[union-attr]
         for publisher in publishers:
             publisher.start()
-        wait_until(lambda: postgres.run(waiting) == [(2,)], "both wait", 60)
+        wait_until(lambda: postgres.run(waiting) == [(2,)], "both wait")
         other.rollback()
     for publisher in publishers:
         publisher.join(60)

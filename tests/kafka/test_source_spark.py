@@ -43,7 +43,7 @@ def test_a_job_reads_counts_and_goes_on_after_a_restart(
     first, second = CollectSink(), CollectSink()
     write(0)
     client = start(first)
-    wait_until(lambda: len(first.results) == 3 * COUNT, "all was read", 180)
+    wait_until(lambda: len(first.results) == 3 * COUNT, "all was read")
     wait_until(lambda: client.metrics()["kafka"]["records_in"] == 3 * COUNT, "all was counted")
     figures = client.metrics()["kafka"]
     assert figures["bytes_in"] > 3 * COUNT
@@ -52,7 +52,7 @@ def test_a_job_reads_counts_and_goes_on_after_a_restart(
     client.cancel().result()
     write(COUNT // 2)
     client = start(second)
-    wait_until(lambda: len(second.results) == 3 * COUNT, "the rest was read", 180)
+    wait_until(lambda: len(second.results) == 3 * COUNT, "the rest was read")
     client.stop().result()
     assert Counter(first.results) == Counter((f"k{n}", c) for n in range(COUNT) for c in (1, 2, 3))
     again = Counter((f"k{n}", c) for n in range(COUNT // 2, COUNT) for c in (4, 5, 6))

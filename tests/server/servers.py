@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.spark.waiting import wait_until
+from tests.spark.waiting import PATIENCE_SECONDS, wait_until
 
 # Counts for ever, with its results in files; each line of the log says which process runs it.
 COUNTING = """
@@ -99,7 +99,7 @@ class Server:
     def state(self, job_id: str) -> str:
         return str(self.get(f"/jobs/{job_id}")["state"])
 
-    def await_state(self, job_id: str, state: str, seconds: float = 90) -> None:
+    def await_state(self, job_id: str, state: str, seconds: float = PATIENCE_SECONDS) -> None:
         def is_so() -> bool:
             with suppress(urllib.error.HTTPError):
                 return self.state(job_id) == state

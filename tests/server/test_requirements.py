@@ -51,7 +51,7 @@ def submitted(running: Server, program: str, *arguments: str, entry: str | None 
 
 def ended(running: Server, submission: str) -> dict[str, object]:
     path = f"/penstock/submissions/{submission}"
-    wait_until(lambda: running.get(path)["state"] == "ENDED", f"submission {submission} has ended", 120)
+    wait_until(lambda: running.get(path)["state"] == "ENDED", f"submission {submission} has ended")
     return dict(running.get(path))
 
 

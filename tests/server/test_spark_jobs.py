@@ -18,7 +18,7 @@ from tests.server.servers import COUNTING, ENDLESS, SETTINGS, Server, counted, i
 from tests.spark.processes import ProcessGroup, quick_spark
 from tests.spark.waiting import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
 
 OPTIONS = [f"-D{key}={value}" for key, value in SETTINGS.items() if key != "penstock.engine"]
 OPTIONS.append("-Dspark.ui.enabled=true")
@@ -47,8 +47,12 @@ def submit(running: Server, program: Path, *arguments: str) -> tuple[str, str]:
     told = CliRunner().invoke(app, words, env=client)
     assert told.exit_code == 0, told.output + running.log.read_text()
     answer = json.loads(told.stdout)
-    shown = CliRunner().invoke(app, ["info", answer["job_id"]], env=client).stdout
-    assert "Spark's pages: http://127.0.0.1:" in shown, shown
+
+    def shows_pages_of_spark() -> bool:  # which are there when Spark has started
+        shown = CliRunner().invoke(app, ["info", answer["job_id"]], env=client).stdout
+        return "Spark's pages: http://127.0.0.1:" in shown
+
+    wait_until(shows_pages_of_spark, "the command tells of Spark's pages")
     return answer["job_id"], answer["submission"]
 
 

@@ -17,11 +17,9 @@ from pathlib import Path
 import psutil
 
 from penstock.engine.spark.startup.session_config import WORKER_DAEMON
-from tests.spark.waiting import wait_until
+from tests.spark.waiting import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-# Generous, because other work may share the machine; a test that waits this long has failed.
-PATIENCE_SECONDS = 240.0
 # A Java process that lives for minutes spends more on compiling code well than it gets back: measured on the session of
 # the tests, a start costs half of it without, and so does every job after.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -80,13 +78,13 @@ class ProcessGroup:
                 kill(process)
             return not living
 
-        wait_until(is_gone, "all killed processes are gone", 30)
+        wait_until(is_gone, "all killed processes are gone")
         for program in self._started:
             program.process.wait(30)
 
     def await_end(self) -> None:
         """See that whoever was left without a parent ends by itself."""
-        wait_until(lambda: not self.alive(), "no process of the job is left", 120)
+        wait_until(lambda: not self.alive(), "no process of the job is left")
 
 
 class Program:
@@ -105,7 +103,7 @@ class Program:
                 raise AssertionError(f"program ended ({self.process.returncode}) before {what}:\n{self.tail()}")
             return met
 
-        wait_until(look, what, PATIENCE_SECONDS)
+        wait_until(look, what)
 
     def runs_for(self, seconds: float) -> bool:
         """Let time pass; tells whether the program is still there."""

@@ -25,6 +25,7 @@ PLAIN = {
     "unix_sockets": False,
     "archive": False,
     "python": sys.executable,
+    "fork_server": False,
 }
 
 
@@ -33,7 +34,7 @@ def test_by_default_all_of_it_is_on(spark: SparkSession) -> None:
     assert (found["daemon"], found["threshold"], found["is_frozen"]) == (WORKER_DAEMON, 50_000, True)
     assert not found["zipped"]
     assert found["archive"]
-    assert found["unix_sockets"] == fits(tempfile.gettempdir())
+    assert found["unix_sockets"] == found["fork_server"] == fits(tempfile.gettempdir())
     assert found["python"] != sys.executable  # the script that leaves the zipped copy out
 
 

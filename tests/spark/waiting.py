@@ -6,8 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 
+# Generous: Spark starts in 5 s on an idle machine, and in a minute beside other work. Who waits this long has failed.
+PATIENCE_SECONDS = 240.0
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
+
+def wait_until(condition: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS) -> None:
     """Return as soon as the condition holds; fail with `what` if it does not within the time."""
     deadline = time.monotonic() + seconds
     tick = threading.Event()

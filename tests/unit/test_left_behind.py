@@ -40,7 +40,7 @@ def test_what_a_killed_run_has_started_is_gone() -> None:
     assert len(marked(mark)) == 1  # the run itself had no mark when it began
     run.kill()
     run.communicate()
-    wait_until(lambda: not marked(mark), "what the run has started is gone", 60)
+    wait_until(lambda: not marked(mark), "what the run has started is gone")
 
 
 def test_a_run_that_ends_in_order_kills_nobody() -> None:

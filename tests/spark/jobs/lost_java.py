@@ -42,7 +42,7 @@ def _endless(environment: StreamExecutionEnvironment, checkpoint: Path) -> Any:
     source = DataGeneratorSource(lambda n: n, None, RateLimiterStrategy.per_second(50))
     environment.from_source(source, None, "numbers").map(lambda n: n).print()
     client: Any = environment.execute_async("endless")
-    wait_until(lambda: client.progress().batch >= 1 or client.last_failure(), "a batch is done", 120)
+    wait_until(lambda: client.progress().batch >= 1 or client.last_failure(), "a batch is done")
     return client
 
 

@@ -16,6 +16,7 @@ from pyspark import SparkContext
 
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.engine.spark.startup.fork_client import VARIABLE
 
 MODULE = "tests.spark.jobs.startup_tricks"
 
@@ -47,7 +48,8 @@ def looked(fast_start: bool | None = None) -> dict[str, Any]:
     jvm: Any = context._jvm
     arguments = jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
     has_archive = any("SharedArchiveFile" in option or "ArchiveClassesAtExit" in option for option in arguments)
-    return {**found, "archive": has_archive, "python": context.pythonExec}
+    has_server = os.path.exists(os.environ.get(VARIABLE, ""))
+    return {**found, "archive": has_archive, "python": context.pythonExec, "fork_server": has_server}
 
 
 if __name__ == "__main__":

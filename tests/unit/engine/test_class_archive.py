@@ -140,3 +140,28 @@ def test_an_archive_that_is_used_is_not_an_old_one(home: Path) -> None:
 def test_a_cache_that_cannot_be_written_to_costs_nothing_but_time(home: Path) -> None:
     (home.parent / "classes").write_text("a file where the folder should be")
     assert _archive(home).options() == ""
+
+
+@pytest.mark.parametrize("variable", ["SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH"])
+def test_none_is_made_where_java_would_fail_of_a_folder_with_files(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    settings = tmp_path / "settings"
+    settings.mkdir()
+    monkeypatch.setenv(variable, str(settings))
+    assert "ArchiveClassesAtExit" in _archive(home).options(), "an empty folder does no harm"
+    (settings / "spark-defaults.conf").touch()
+    assert _archive(home).options() == ""
+
+
+def test_folders_that_the_user_adds_count_and_missing_ones_do_not(home: Path, tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    assert "ArchiveClassesAtExit" in _archive(home).options("", missing)
+    assert _archive(home).options("", f"{missing}:{home}") == ""
+
+
+def test_one_that_is_there_is_used_all_the_same(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java leaves it alone if the class path is another."""
+    _ended_driver(home)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(home))
+    assert "SharedArchiveFile" in _archive(home).options()

@@ -24,6 +24,8 @@ from penstock.user_cache import user_cache
 _OWN_CHOICE = ("-Xshare", "SharedArchiveFile", "ArchiveClassesAtExit", "AutoCreateSharedArchive")
 """Options of the user's that say how it is to be done: then nothing is added."""
 _QUIET = "-Xlog:cds*=off -Xlog:class+path=off"
+# Spark adds them to its class path, as it does the folder of its own settings.
+_FOLDER_VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _NEEDED_BYTES = 1 << 30
 # Each environment with a PySpark of its own has one, of up to 170 MB. Those used last stay: who finds none makes it
 # again, which costs the end of a driver 15 s.
@@ -46,8 +48,11 @@ class ClassArchive:
         self.path = self._folder / f"{self._name}.jsa"
         self._draft: Path | None = None
 
-    def options(self, given: str = "") -> str:
-        """JVM options of a driver: with the archive if there is one, or so that there is one the next time."""
+    def options(self, given: str = "", extra_class_path: str = "") -> str:
+        """JVM options of a driver: with the archive if there is one, or so that there is one the next time.
+
+        `given`: what the user has of such options; `extra_class_path`: `spark.driver.extraClassPath`.
+        """
         # Under spark-submit the driver is there before the program.
         if "PYSPARK_GATEWAY_PORT" in os.environ or any(option in given for option in _OWN_CHOICE):
             return ""
@@ -56,6 +61,8 @@ class ClassArchive:
                 with suppress(PermissionError):  # of a cache that is shared
                     os.utime(self.path)  # used now: others make room first
                 return f'-XX:SharedArchiveFile="{self.path}" {_QUIET}'
+            if _has_folder_with_files(extra_class_path):
+                return ""
             self._folder.mkdir(parents=True, exist_ok=True)
             self._forget_old_drivers()
             if shutil.disk_usage(self._folder).free < _NEEDED_BYTES:
@@ -133,3 +140,14 @@ def _from_the_youngest(paths: Iterable[Path]) -> list[Path]:
 def _plain() -> dict[str, str]:
     """Variables without options for every JVM, which may name another archive."""
     return {key: value for key, value in os.environ.items() if key not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")}
+
+
+def _has_folder_with_files(extra_class_path: str) -> bool:
+    """Whether Spark puts a folder that is not empty on the class path, such as one with its settings.
+
+    Java makes no archive then: it ends with an error that says its start has failed.
+    """
+    settings = os.environ.get("SPARK_CONF_DIR") or os.path.join(_find_spark_home(), "conf")
+    named = [settings, *(os.environ.get(name, "") for name in _FOLDER_VARIABLES)]
+    named += f"{extra_class_path}{os.pathsep}{os.environ.get('SPARK_DIST_CLASSPATH', '')}".split(os.pathsep)
+    return any(os.path.isdir(path) and os.listdir(path) for path in named if path)

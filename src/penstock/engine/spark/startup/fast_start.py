@@ -5,10 +5,11 @@ is to blame for a trouble:
 
 - the JVM maps Spark's classes from an archive (`class_archive`);
 - Python processes leave out the zipped copy of PySpark (`worker_python`);
+- those of sources are forked from one with their imports done (`forked_processes`);
 - workers are forked from a daemon with their imports done (`worker_daemon`);
 - workers keep what lives long out of garbage collections (`worker_garbage`).
 
-The first three are chosen in the driver. Workers are told by a variable, which Spark sends with every function.
+The first four are chosen in the driver. Workers are told by a variable, which Spark sends with every function.
 """
 
 from __future__ import annotations

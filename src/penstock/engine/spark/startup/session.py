@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,9 +17,11 @@ from penstock.engine.spark.continuous.pipelined import SESSION_CONFIG
 from penstock.engine.spark.quiet_py4j import hush_py4j
 from penstock.engine.spark.startup.class_archive import ClassArchive
 from penstock.engine.spark.startup.fast_start import tell_workers
+from penstock.engine.spark.startup.forked_processes import start_fork_server
 from penstock.engine.spark.startup.java_process import forget_dead_java, made_by_penstock
 from penstock.engine.spark.startup.session_config import (
     BIND_ADDRESS,
+    EXTRA_CLASS_PATH,
     JAVA_OPTIONS,
     LOCAL_FOLDER,
     WORKER_PYTHON,
@@ -86,10 +89,12 @@ def _new_session(settings: JobSettings) -> SparkSession:
     config = made.settings
     if archive is not None:
         java_options = config[JAVA_OPTIONS]
-        config = {**config, JAVA_OPTIONS: f"{java_options} {archive.options(java_options)}".strip()}
+        extra_class_path = {**told, **given}.get(EXTRA_CLASS_PATH, "")
+        config = {**config, JAVA_OPTIONS: f"{java_options} {archive.options(java_options, extra_class_path)}".strip()}
     if made.is_local and fast_start and is_worker_python(os.environ["PYSPARK_PYTHON"]):
         # Other Pythons would tell of every worker that Java hangs up on.
         config = {**config, **unix_socket_settings({**told, **given})}
+        start_fork_server(tempfile.gettempdir())
     if made.needs_folder:
         # What is left of a driver that is killed is found, and removed, by the next one.
         config[LOCAL_FOLDER] = make_scratch("spark")

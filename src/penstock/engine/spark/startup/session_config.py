@@ -14,6 +14,7 @@ from pathlib import Path
 WORKER_DAEMON = "penstock.engine.spark.startup.worker_daemon"
 """The module that workers are forked from; by name, for Python warns of a module that is imported before it is run."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+EXTRA_CLASS_PATH = "spark.driver.extraClassPath"
 WORKER_PYTHON = "spark.pyspark.python"
 LOCAL_FOLDER = "spark.local.dir"
 BIND_ADDRESS = "spark.driver.bindAddress"

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pyspark
 
+from penstock.engine.spark.startup import fork_client
 from penstock.user_cache import user_cache, write_program
 
+_SOURCE_RUNNER = "pyspark.sql.streaming.python_streaming_source_runner"
 _DAEMON = "penstock.engine.spark.startup.quiet_daemon"
 _SCRIPT = """#!/bin/sh
-# Written by Penstock: Python without the zipped copies of PySpark and Py4J that Spark puts in front of its path,
-# and with a process for workers that is quiet when Java hangs up.
+# Written by Penstock: Python without the zipped copies of PySpark and Py4J that Spark puts in front of its path, with a
+# process for workers that is quiet when Java hangs up, and forked from one that is ready where there is such a one.
 kept=
 set -f
 IFS=:
@@ -34,6 +36,11 @@ if [ "$1 $2" = "-m pyspark.daemon" ]; then
     shift 2
     set -- -m {daemon} "$@"
 fi
+if [ -S "$PENSTOCK_FORK_SERVER" ]; then
+    case "$1 $2" in
+    "-m {source_runner}" | "-m {daemon}") exec {python} -I -S {client} {python} "$@" ;;
+    esac
+fi
 exec {python} "$@"
 """
 
@@ -45,10 +52,15 @@ def worker_python(*, is_local: bool, executable: str = sys.executable, package: 
         return executable
     program = _program(executable)
     try:
-        write_program(program, _SCRIPT.format(python=shlex.quote(executable), daemon=_DAEMON))
+        write_program(program, _script(executable))
     except OSError:  # a cache that cannot be written to costs time and nothing else
         return executable
     return str(program)
+
+
+def _script(executable: str) -> str:
+    client = shlex.quote(str(fork_client.__file__))
+    return _SCRIPT.format(python=shlex.quote(executable), daemon=_DAEMON, source_runner=_SOURCE_RUNNER, client=client)
 
 
 def is_worker_python(program: str) -> bool:
