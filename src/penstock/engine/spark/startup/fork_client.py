@@ -7,7 +7,6 @@ server is not there, or has no process like that, it becomes the Python process 
 from __future__ import annotations
 
 import _socket
-import marshal
 import os
 import struct
 import sys
@@ -25,7 +24,9 @@ def ended_process(path: str, words: list[str]) -> int | None:
     try:
         server.connect(path)
         # A process that is started has all variables, and its folder, from whoever starts it.
-        order = marshal.dumps((words, os.getcwd(), dict(os.environ)))
+        variables = [b"%s=%s" % item for item in os.environb.items()]
+        # None of them can have a zero byte in it.
+        order = b"\0".join([b"%d" % len(words), *map(os.fsencode, words), os.getcwdb(), *variables])
         streams = struct.pack(f"{len(_STREAMS)}i", *_STREAMS)
         server.sendmsg([_NUMBER.pack(len(order))], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
         server.sendall(order)

@@ -1,8 +1,8 @@
 """The process that small Python processes of Spark are forked from; its argument is the path of its socket.
 
 Spark starts a Python process for every source of every job, and two more for a session. Each would spend most of a
-second on imports that are the same for all. This one has done them. A request comes from `fork_client`, with the words, the
-folder, the variables and the streams of the process; it gets the exit code when the process has ended, and ends the
+second on imports that are the same for all. This one has done them. A request comes from `fork_client`, with the words,
+the folder, the variables and the streams of the process; it gets the exit code when the process has ended, and ends the
 process by leaving.
 
 It ends when whoever started it does, which it knows by the end of its input.
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import marshal
 import os
 import selectors
 import signal
@@ -48,8 +47,11 @@ class Request:
             order = bytearray()
             while len(order) < length and (part := stream.read(length - len(order))):
                 order += part
-        self.words, self.folder, self.variables = marshal.loads(bytes(order))
         client.settimeout(None)
+        count, *texts = map(os.fsdecode, order.split(b"\0"))
+        self.words = texts[: int(count)]
+        self.folder, *variables = texts[int(count) :]
+        self.variables = dict(each.split("=", 1) for each in variables)
 
     def close(self) -> None:
         """Let go of the streams, which the process has."""
@@ -112,7 +114,7 @@ class ForkServer:
         client, _ = self._listener.accept()
         try:
             request = Request(client)
-        except (OSError, struct.error, ValueError, EOFError, TypeError):
+        except (OSError, struct.error, ValueError):
             client.close()
             return None
         if not can_be_forked(request):
