@@ -48,7 +48,7 @@ class Request:
             while len(order) < length and (part := stream.read(length - len(order))):
                 order += part
         client.settimeout(None)
-        count, *texts = map(os.fsdecode, order.split(b"\0"))
+        count, *texts = map(os.fsdecode, bytes(order).split(b"\0"))
         self.words = texts[: int(count)]
         self.folder, *variables = texts[int(count) :]
         self.variables = dict(each.split("=", 1) for each in variables)
