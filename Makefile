@@ -15,8 +15,9 @@ ENGINES := tests/spark tests/kafka tests/jdbc
 # Layers, sizes and documents are checked by `make check`.
 FAST := -m "not spark and not slow and not soak" $(addprefix --ignore ,tests/tidy $(ENGINES)) -n logical
 # A session of Spark for each of two processes; a file's tests share what they set up. The order is that of tests/conftest.py.
-# Of tests marked `drawn` the seed of the run draws a part, see tests/drawing.py; `make kill` runs all of them.
-REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder --draw
+# Of tests marked `drawn` the seed of the run draws a part, see tests/drawing.py; `make kill` runs all of them. Files that take
+# long take turns, unless ALL=1.
+REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder --draw $(if $(ALL),,--take-turns)
 MARKED = $(filter-out $(addsuffix /%,$(ENGINES)),$(shell grep -rlE "mark\.(spark|slow)" tests examples --include "test_*.py"))
 SOURCES := src tests $(wildcard examples benchmarks)
 INSTALLED := .venv/.installed
@@ -29,7 +30,7 @@ help: ## show this list
 demo: $(JAVA) ## run the main job: out-of-order trades on Spark, checked against plain Python
 	$(BIN)/python examples/trades/demo.py $(ARGS)
 
-test: $(JAVA) ## run all tests (with ARGS: those that ARGS choose)
+test: $(JAVA) ## run the tests; files that take long take turns, with ALL=1 all run (with ARGS: those that ARGS choose)
 ifeq ($(ARGS),)
 	$(PYTEST) $(FAST)
 	$(PYTEST) $(REST) $(ENGINES) $(MARKED)
@@ -40,7 +41,7 @@ endif
 test-fast: $(INSTALLED) ## run the quick tests, which need no Spark
 	$(PYTEST) $(FAST) $(ARGS)
 
-test-spark: $(JAVA) ## run the tests that need Spark, and slow ones
+test-spark: $(JAVA) ## run the tests that need Spark, and slow ones; files that take long take turns, with ALL=1 all run
 	$(PYTEST) $(REST) $(or $(ARGS),$(ENGINES) $(MARKED))
 
 screenshots: $(JAVA) ## make the pictures in docs/images with the tests of the pages; needs Chromium

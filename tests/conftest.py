@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.drawing import left_out
+from tests.drawing import files_left_out, left_out
 from tests.left_behind import watch
 
 # Containers often have this variable. Without bytecode on disk every process of a run compiles all of Penstock again,
@@ -43,6 +43,9 @@ END_OF_WATCH = pytest.StashKey[Callable[[], None]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=None, help="seed of the randomised tests; printed by every run")
     parser.addoption("--draw", action="store_true", help="of tests marked `drawn` run a part, which the seed chooses")
+    parser.addoption(
+        "--take-turns", action="store_true", help="of files that take long run some, which the seed chooses"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,10 +76,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     The last of them must not keep one of two processes waiting. Those give themselves more time than others. Files stay
     whole, and tests of a file in their order.
     """
+    if config.getoption("--take-turns"):
+        out = {str(config.rootpath / file) for file in files_left_out(config.stash[SEED])}
+        _leave_out(config, items, lambda item: str(item.path) in out and not _is_quick(item))
     if config.getoption("--draw"):
         out = left_out(items, config.stash[SEED])
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
-        items[:] = [item for item in items if item.nodeid not in out]
+        _leave_out(config, items, lambda item: item.nodeid in out)
     longest: dict[str, float] = {}
     for item in items:
         mark = item.get_closest_marker("timeout")
@@ -84,6 +89,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         name = str(item.path)
         longest[name] = max(longest.get(name, 0.0), seconds)
     items.sort(key=lambda item: -longest[str(item.path)])
+
+
+def _is_quick(item: pytest.Item) -> bool:
+    return not any(item.get_closest_marker(name) for name in ("spark", "slow"))
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], is_out: Callable[[pytest.Item], bool]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if is_out(item)])
+    items[:] = [item for item in items if not is_out(item)]
 
 
 def pytest_report_header(config: pytest.Config) -> str:
