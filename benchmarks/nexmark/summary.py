@@ -10,11 +10,11 @@ from typing import Any
 from benchmarks.nexmark.queries import QUERIES
 
 
-def figures(content: dict[str, Any]) -> dict[str, tuple[float, float]]:
+def figures(content: dict[str, Any], other: str = "flink_sql") -> dict[str, tuple[float, float]]:
     """Events a second of Penstock and of Flink SQL, for the queries that have both."""
     found = {}
     for query in QUERIES:
-        own, theirs = (rate(content, query, system) for system in ("penstock", "flink_sql"))
+        own, theirs = (rate(content, query, system) for system in ("penstock", other))
         if own is not None and theirs is not None:
             found[query] = own, theirs
     return found

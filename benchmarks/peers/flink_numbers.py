@@ -38,7 +38,9 @@ def environment(task: reporting.Task) -> StreamExecutionEnvironment:
     }
     if task.checkpoint_ms:
         settings["execution.checkpointing.interval"] = f"{task.checkpoint_ms}ms"
-        settings["execution.checkpointing.dir"] = Path(tempfile.mkdtemp()).as_uri()
+    settings.update(task.options.get("settings", {}))
+    if "execution.checkpointing.interval" in settings:
+        settings.setdefault("execution.checkpointing.dir", Path(tempfile.mkdtemp()).as_uri())
     configuration = Configuration()
     for key, value in settings.items():
         configuration.set_string(key, value)

@@ -173,6 +173,9 @@ def test_the_page_says_why_a_query_is_slower() -> None:
     assert f"- q18: {REASONS['q18']}." in section.text() and REASONS["q0"] not in section.text()
     assert "0.50 x" in section.pictures["nexmark"]
     assert "Not measured yet" in nexmark_section(None).text()
+    assert "RocksDB" not in section.text()
+    runs.append({"workload": "q18", "system": "flink_sql_durable", "records_per_second": 20.0})
+    assert "is **2.50 x** Flink SQL over 1 queries: q18 2.50 x." in nexmark_section(content).text()
 
 
 def test_the_last_row_of_a_key_counts_where_rows_are_upserts() -> None:
