@@ -434,7 +434,7 @@ class KeyedStateBackend:
 
     def rows(self, addresses: list[Hashable], state_name: str) -> list[bytes]:
         """Return the rows of addresses in a state, without suffix."""
-        if tuple in set(map(type, addresses)):  # they may have a namespace
+        if tuple in set(map(type, addresses)) and any(map(_has_namespace, addresses)):
             return [self.row(address, state_name) for address in addresses]
         entry = self._ids.get(state_name)
         state_id, encoded = self._new_id(state_name) if entry is None else entry[1], self._encoded
@@ -572,6 +572,10 @@ class KeyedStateBackend:
         self._epoch = max(version, 0 if held is None else int.from_bytes(held, "big") + 1)
         self._epoch_written = False
         self._counter = 0
+
+
+def _has_namespace(address: Hashable) -> bool:
+    return type(address) is tuple and bool(address) and address[0] is _SCOPE
 
 
 def state_id(name: str) -> bytes:
