@@ -73,7 +73,8 @@ class SubtaskState:
         self._inner = inner
         self._local_path = local_path
         self._snapshot_after = snapshot_after
-        self._tracked = TrackedStore(inner, spill_parent)
+        # A snapshot is read from the store: what changed need not be kept for it, nor spilled.
+        self._tracked = TrackedStore(inner, spill_parent, keeps_changes=not self._needs_snapshot())
         self._open = True
         self.store: OrderedStore = self._tracked
         self.rebuilt = rebuilt
