@@ -51,11 +51,17 @@ def text_key_groups(texts: list[bytes], max_parallelism: int) -> npt.NDArray[np.
     return _groups(checksums, max_parallelism)
 
 
-def groups_of_columns(parts: Sequence[Any], *, is_tuple: bool, max_parallelism: int) -> npt.NDArray[Any]:
-    """The key group of each key that columns are the parts of; a part is an array of int64, or a column of Arrow."""
+def groups_of_columns(
+    parts: Sequence[Any], *, is_tuple: bool, max_parallelism: int, codes: list[bytes] | None = None
+) -> npt.NDArray[Any]:
+    """The key group of each key that columns are the parts of; a part is an array of int64, or a column of Arrow.
+
+    `codes` are the bytes of the keys, if they are known.
+    """
     if all(isinstance(part, np.ndarray) for part in parts):
         return _groups(_checksums(parts, is_tuple=is_tuple), max_parallelism)
-    return np.array(key_groups(codes_of_columns(parts, is_tuple=is_tuple), max_parallelism), np.uint32)
+    codes = codes_of_columns(parts, is_tuple=is_tuple) if codes is None else codes
+    return np.array(key_groups(codes, max_parallelism), np.uint32)
 
 
 def _part(column: pa.Array) -> Any:

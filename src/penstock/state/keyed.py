@@ -210,6 +210,11 @@ class KeyedStateBackend:
         return self._store
 
     @property
+    def max_parallelism(self) -> int:
+        """Return how many key groups there are."""
+        return self._max_parallelism
+
+    @property
     def operator(self) -> bytes:
         """Return the two bytes that tell this operator's rows from others."""
         return self._operator
@@ -246,11 +251,15 @@ class KeyedStateBackend:
 
     def addresses_of(self, keys: list[Any]) -> list[Hashable]:
         """Return the addresses of many keys without a namespace, for work on all of them; there is no current key."""
+        self.make_room()
+        return keys if PLAIN_TYPES.issuperset(map(type, keys)) else list(map(hashable_of, keys))
+
+    def make_room(self) -> None:
+        """Begin work on many keys without a namespace; there is no current key."""
         assert not self.namespace, "keys of a namespace have addresses of their own"
         self.clear_key()
         if self.cached > self._cache_limit:
             self.flush()
-        return keys if PLAIN_TYPES.issuperset(map(type, keys)) else list(map(hashable_of, keys))
 
     def _prepare(self, keys: list[Any]) -> None:
         """Read together what the keys of a block will need, if the block before has shown that most of them are new."""
@@ -432,14 +441,21 @@ class KeyedStateBackend:
         entry = self._ids.get(state_name)
         return self._head + group + (self._new_id(state_name) if entry is None else entry[1]) + code + namespace
 
+    def row_frame(self, state_name: str) -> tuple[bytes, bytes, bytes]:
+        """Return what rows of a state have before the key group, between it and the key, and after the key."""
+        entry = self._ids.get(state_name)
+        return self._head, self._new_id(state_name) if entry is None else entry[1], _VOID_CODE
+
+    def has_stored(self, state_name: str) -> bool:
+        """Tell whether the store had rows of a state when the batch began, or some were written since."""
+        return state_name in self._ids
+
     def rows(self, addresses: list[Hashable], state_name: str) -> list[bytes]:
         """Return the rows of addresses in a state, without suffix."""
         if tuple in set(map(type, addresses)) and any(map(_has_namespace, addresses)):
             return [self.row(address, state_name) for address in addresses]
-        entry = self._ids.get(state_name)
-        state_id, encoded = self._new_id(state_name) if entry is None else entry[1], self._encoded
+        (head, state_id, tail), encoded = self.row_frame(state_name), self._encoded
         self._encode([address for address in addresses if address not in encoded])
-        head, tail = self._head, _VOID_CODE
         return [head + group + state_id + code + tail for group, code in map(encoded.__getitem__, addresses)]
 
     def _encode(self, hashables: list[Hashable]) -> None:
