@@ -54,7 +54,7 @@ class RowPacker:
         makers = [_maker(column.type) for column in columns]
         if None in makers:
             rows = zip(*[column.to_pylist() for column in columns], strict=True)
-            return pa.array([before + self._dumps(row)[HEAD_BYTES:] for row in rows], pa.large_binary())
+            return pa.array([before + self.packed_row(row) for row in rows], pa.large_binary())
         pieces: list[Any] = [pa.scalar(before + array_head(len(columns)), pa.large_binary())]
         waiting: list[_Small] = []
         for column, make in zip(columns, makers, strict=True):
@@ -66,6 +66,11 @@ class RowPacker:
                 waiting = []
         pieces += [_together(waiting)] if waiting else []
         return pc.binary_join_element_wise(*pieces, pa.scalar(b"", pa.large_binary()), null_handling="replace")
+
+
+    def packed_row(self, row: tuple[Any, ...]) -> bytes:
+        """The bytes of one row."""
+        return self._dumps(row)[HEAD_BYTES:]
 
 
 def array_head(count: int) -> bytes:
