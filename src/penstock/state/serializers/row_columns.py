@@ -68,6 +68,15 @@ class RowPacker:
         return pc.binary_join_element_wise(*pieces, pa.scalar(b"", pa.large_binary()), null_handling="replace")
 
 
+    def packed_groups(self, columns: Sequence[pa.Array], counts: npt.NDArray[Any]) -> list[bytes]:
+        """The bytes of rows one behind the other, for the first so many rows, for so many after them, and so on."""
+        rows = self.packed(columns)
+        _, offsets, data = rows.buffers()
+        whole = b"" if data is None else data.to_pybytes()
+        starts = np.frombuffer(offsets, np.int64, len(rows) + 1, 8 * rows.offset)
+        ends = starts[np.cumsum(counts)].tolist()
+        return [whole[begin:end] for begin, end in zip([int(starts[0]), *ends], ends, strict=False)]
+
     def packed_row(self, row: tuple[Any, ...]) -> bytes:
         """The bytes of one row."""
         return self._dumps(row)[HEAD_BYTES:]

@@ -77,9 +77,12 @@ class KeptRows:
 
     def keep(self, keys: Keys, held: HeldRows, new: list[SortedRows]) -> None:
         """Let new rows be state too; each key has some."""
-        sides = [_Packed(packer, rows) for packer, rows in zip(self._packers, new, strict=True)]
+        sides = [
+            zip(rows.counts.tolist(), packer.packed_groups(rows.fields, rows.counts), strict=True)
+            for packer, rows in zip(self._packers, new, strict=True)
+        ]
         values = []
-        for code, (left, right) in enumerate(zip(sides[LEFT].of_keys(), sides[RIGHT].of_keys(), strict=True)):
+        for code, (left, right) in enumerate(zip(*sides, strict=True)):
             parts, flags = [left, right], (False, False)
             value = held.values.get(code)
             if value is not None:
@@ -113,23 +116,3 @@ class KeptRows:
 _Part = tuple[int, bytes]
 """Rows of a key and side: how many, and their bytes one behind the other."""
 _Flags = tuple[bool, bool]
-
-
-class _Packed:
-    """New rows of a side as bytes."""
-
-    def __init__(self, packer: RowPacker, rows: SortedRows) -> None:
-        self._counts = rows.counts
-        self._rows = packer.packed(rows.fields)
-
-    def of_keys(self) -> list[_Part]:
-        """What each key has: rows of a key lie side by side, so that their bytes are one piece."""
-        _, offsets, data = self._rows.buffers()
-        whole = b"" if data is None else data.to_pybytes()
-        starts = np.frombuffer(offsets, np.int64, len(self._rows) + 1, 8 * self._rows.offset)
-        ends = starts[np.cumsum(self._counts)].tolist()
-        begins = [int(starts[0]), *ends[:-1]]
-        return [
-            (count, whole[begin:end])
-            for count, begin, end in zip(self._counts.tolist(), begins, ends, strict=True)
-        ]
