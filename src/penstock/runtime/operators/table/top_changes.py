@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ class Changes(NamedTuple):
     ranks: Numbers
 
     def take(self, chosen: Numbers) -> Changes:
-        """Some of the changes, by a mask."""
+        """Some of the changes."""
         return Changes(self.was[chosen], self.now[chosen], self.ranks[chosen])
 
     def told(self, *, with_before: bool) -> tuple[Numbers, Numbers, Numbers]:
@@ -36,67 +35,61 @@ class Changes(NamedTuple):
         return np.where(is_before, self.was[of_change], self.now[of_change]), of_change, is_before
 
 
-@dataclass
 class Placing:
-    """Puts rows in their places: `places` are those of a row in the order, and `end` how many each key has."""
+    """Puts rows in their places among the first `end` of their keys, and notes what that changes.
 
-    places: list[int]
-    end: int
-    by_rank: bool
-    """Whether all rows behind a new one change their rank, or only the last one goes."""
-    was: list[int] = field(default_factory=list)
-    now: list[int] = field(default_factory=list)
-    arrivals: list[int] = field(default_factory=list)
-    firsts: list[int] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)
+    `places` has a number for each row that says where it is in the order. With `by_rank` all rows behind a new one
+    change their rank; otherwise only the last one goes.
+    """
+
+    def __init__(self, places: list[int], end: int, *, by_rank: bool) -> None:
+        self._places = places
+        self._end = end
+        self._by_rank = by_rank
+        # For each row that found a place: itself, the rows behind it, and the one that had to go, or nothing. Each of
+        # these but the first was where the one before it is now.
+        self._moved: list[int] = []
+        self._firsts: list[int] = []
+        self._counts: list[int] = []
 
     def put(self, kept: list[int], rows: Iterable[int]) -> bool:
         """Put new rows of a key among those that are kept, in the order of arrival; tells whether one belongs there."""
-        places, end, note = self.places, self.end, self._note_ranks if self.by_rank else self._note_row
+        places, end, by_rank, moved = self._places, self._end, self._by_rank, self._moved
         held = [places[row] for row in kept]
-        before = len(self.arrivals)
+        before = len(moved)
         for row in rows:
-            place = places[row]
-            if len(held) == end and place >= held[-1]:
-                continue  # as most rows: they are behind the last one
+            place, last = places[row], _NOTHING
+            if len(held) == end:
+                if place >= held[-1]:
+                    continue  # as most rows: they are behind the last one
+                last = kept.pop()
+                held.pop()
             at = bisect_right(held, place)
-            last = kept.pop() if len(held) == end else _NOTHING
-            del held[end - 1 :]
-            note(kept, row, at, last)
+            behind = kept[at:] if by_rank else ()
+            moved.append(row)
+            moved += behind
+            moved.append(last)
+            self._firsts.append(at + 1)
+            self._counts.append(len(behind) + 1)
             held.insert(at, place)
             kept.insert(at, row)
-        return len(self.arrivals) > before
-
-    def _note_ranks(self, kept: list[int], row: int, at: int, last: int) -> None:
-        behind = kept[at:]
-        self.was += behind
-        self.was.append(last)
-        self.now.append(row)
-        self.now += behind
-        self._note(row, at, len(behind) + 1)
-
-    def _note_row(self, kept: list[int], row: int, at: int, last: int) -> None:
-        self.was.append(last)
-        self.now.append(row)
-        self._note(row, at, 1)
-
-    def _note(self, row: int, at: int, count: int) -> None:
-        self.arrivals.append(row)
-        self.firsts.append(at + 1)
-        self.counts.append(count)
+        return len(moved) > before
 
     def changes(self, are_equal: Callable[[Numbers, Numbers], Numbers], start: int) -> Changes:
         """The changes from a rank on, without those from a row to an equal one."""
-        counts = np.array(self.counts, np.int64)
-        steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        made = Changes(
-            np.array(self.was, np.int64), np.array(self.now, np.int64), np.repeat(self.firsts, counts) + steps
-        )
-        order = np.argsort(np.repeat(np.array(self.arrivals, np.int64), counts), kind="stable")
-        made = made.take(order)
-        places = np.array(self.places, np.int64)
+        made = self._all_changes()
+        places = np.array(self._places, np.int64)
         may_be_equal = np.flatnonzero((made.was != _NOTHING) & (places[made.was] == places[made.now]))
-        is_told = made.ranks >= start if self.by_rank else np.ones(len(order), np.bool_)
+        is_told = made.ranks >= start if self._by_rank else np.ones(len(made.was), np.bool_)
         if len(may_be_equal):
             is_told[may_be_equal] &= ~are_equal(made.was[may_be_equal], made.now[may_be_equal])
         return made.take(is_told)
+
+    def _all_changes(self) -> Changes:
+        moved, counts = np.array(self._moved, np.int64), np.array(self._counts, np.int64)
+        ends = np.cumsum(counts + 1)
+        starts = ends - counts - 1
+        steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        ranks = np.repeat(np.array(self._firsts, np.int64), counts) + steps
+        made = Changes(np.delete(moved, starts), np.delete(moved, ends - 1), ranks)
+        return made.take(np.argsort(np.repeat(moved[starts], counts), kind="stable"))

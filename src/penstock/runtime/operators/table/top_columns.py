@@ -75,7 +75,7 @@ class TopColumns:
         columns = _with_rows(batch.columns[1:], [row for each in held if each is not None for row in each])
         if any(columns[each.index].null_count for each in self._sort_fields):
             return None
-        placing = Placing(self._places(columns), self._end, self._by_rank)
+        placing = Placing(self._places(columns), self._end, by_rank=self._by_rank)
         self._keep(columns, stored, self._placed(placing, Runs.of(codes), held, batch.num_rows))
         return self._changelog(batch, columns, placing)
 
