@@ -99,7 +99,7 @@ def _read_chunk(cursor: Any, start: bytes, stop: bytes | None, size: int) -> tup
 
 def _before(entries: list[Entry], stop: bytes | None, is_last: bool) -> tuple[list[Entry], bool]:
     if stop is not None and entries[-1][0] >= stop:
-        return entries[: bisect_left(entries, (stop,))], True  # type: ignore[arg-type]
+        return entries[: bisect_left(entries, (stop,))], True
     return entries, is_last
 
 

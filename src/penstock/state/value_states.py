@@ -238,7 +238,8 @@ class KeyedAggregatingState(SingleObjectState):
             return None
         result = self._function.get_result(accumulator)
         if accumulator.__class__ not in ATOMS:
-            self._changed[self._backend.address] = None  # the function may have changed it, and finds it so the next time
+            # The function may have changed it, and finds it so the next time.
+            self._changed[self._backend.address] = None
         return self._own(result)
 
     def add(self, value: Any) -> None:

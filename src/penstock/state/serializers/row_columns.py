@@ -67,7 +67,6 @@ class RowPacker:
         pieces += [_together(waiting)] if waiting else []
         return pc.binary_join_element_wise(*pieces, pa.scalar(b"", pa.large_binary()), null_handling="replace")
 
-
     def packed_groups(self, columns: Sequence[pa.Array], counts: npt.NDArray[Any]) -> list[bytes]:
         """The bytes of rows one behind the other, for the first so many rows, for so many after them, and so on."""
         rows = self.packed(columns)

@@ -29,7 +29,8 @@ _ENDS = {(left, right): bytes([0xC2 | left, 0xC2 | right]) for left in (False, T
 """The two flags as MessagePack has them."""
 LEFT, RIGHT = 0, 1
 
-Value = tuple[Any, Any, bool, bool]
+Value = tuple[Any, ...]
+"""The rows of both sides, and for each whether there are more."""
 
 
 class SortedRows(NamedTuple):
@@ -87,7 +88,7 @@ class KeptRows:
             value = held.values.get(code)
             if value is not None:
                 parts = [self._with_held(side, value, parts[side]) for side in (LEFT, RIGHT)]
-                flags = value[2:]
+                flags = value[2], value[3]
             if parts[LEFT][0] > _MOST_IN_VALUE or parts[RIGHT][0] > _MOST_IN_VALUE:
                 parts, flags = self._moved(keys, code, parts, flags)
             (lefts, left_data), (rights, right_data) = parts

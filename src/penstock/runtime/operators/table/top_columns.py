@@ -91,14 +91,16 @@ class TopColumns:
             # The complement turns the order around, and has no number without a counterpart.
             fields.append(~values if each.descending else values)
         if len(fields) == 1:
-            return fields[0].tolist()  # type: ignore[no-any-return]
+            only: list[int] = fields[0].tolist()
+            return only
         order = np.lexsort(fields[::-1])
         is_other = np.zeros(len(order), np.bool_)
         for values in fields:
             is_other[1:] |= values[order[1:]] != values[order[:-1]]
         places = np.empty(len(order), np.int64)
         places[order] = np.cumsum(is_other)
-        return places.tolist()  # type: ignore[no-any-return]
+        found: list[int] = places.tolist()
+        return found
 
     def _placed(self, placing: Placing, runs: Runs, held: list[Any], first: int) -> dict[int, list[int]]:
         """The rows of the keys that change; rows in state have numbers from `first` on."""
