@@ -78,6 +78,15 @@ def test_bytes_and_objects_are_one_state(steps: list[tuple[str, list[int]]], cac
     assert sorted(both.backend.keys("sum")) == sorted((each, f"k{each}") for each in known)
 
 
+def test_objects_of_the_first_batch_are_found_as_bytes_later_in_it() -> None:
+    both = Both(1_000)
+    rows = both.values.rows_of([np.array([1]), pa.array(["k1"])], is_tuple=True)
+    assert both.values.read(rows) == [None]
+    both.add("objects", [1], 5)
+    both.backend.flush()
+    assert both.add("bytes", [1], 1) == [5]
+
+
 def test_what_is_held_as_bytes_is_dropped_with_a_batch_that_fails() -> None:
     both = Both(1_000)
     both.add("bytes", [1, 2], 5)

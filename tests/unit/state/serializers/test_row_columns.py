@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.common.plain_data import pack_untagged
 from penstock.common.typeinfo import Types
 from penstock.state.serializers import serializer_for
 from penstock.state.serializers.row_columns import RowPacker, array_head
@@ -57,8 +58,17 @@ def test_bytes_are_those_of_each_row(drawn: tuple[Any, list[pa.Array]]) -> None:
     assert [serializer.loads(data) for data in found] == rows
 
 
+def test_numbers_and_lengths_where_the_form_changes() -> None:
+    lengths = [length + step for length in (0, 31, 255, 65_535) for step in (0, 1)]
+    columns = [pa.array([*_EDGES, None]), pa.array([*["x" * each for each in lengths], None])]
+    columns += [columns[1].cast(pa.binary()), pa.array([2**63 - 1, -(2**63), 0, None])]
+    declared = [Types.LONG(), Types.STRING(), Types.PRIMITIVE_ARRAY(Types.BYTE()), Types.LONG()]
+    for column, kind in zip(columns, declared, strict=True):
+        packer, serializer = RowPacker(Types.TUPLE([kind])), serializer_for(Types.TUPLE([kind]), "rows")
+        expected = [serializer.dumps((value,)) for value in column.to_pylist()]
+        assert packer.packed([column], packer.head).to_pylist() == expected
+
+
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 65_535, 65_536])
 def test_heads_of_arrays_are_those_of_lists(count: int) -> None:
-    from penstock.common.plain_data import pack_untagged
-
     assert pack_untagged((None,) * count) == array_head(count) + b"\xc0" * count
