@@ -46,6 +46,15 @@ def encode_key(value: Any) -> bytes:
 
 def encode_keys(values: Sequence[Any]) -> list[bytes]:
     """Return the canonical bytes of many keys: those that `encode_key` gives, in less time where their type is one."""
+    if set(map(type, values)) == {tuple} and len(set(map(len, values))) == 1 and 0 < len(values[0]) < LONG_LENGTH:
+        # Column by column: the parts of a key have one type as a rule.
+        head = _TUPLE_HEADS[len(values[0])]
+        columns = [_encode_all(column) for column in zip(*values, strict=True)]
+        return [head + b"".join(codes) for codes in zip(*columns, strict=True)]
+    return _encode_all(values)
+
+
+def _encode_all(values: Sequence[Any]) -> list[bytes]:
     kinds = set(map(type, values))
     if kinds == {int} and min(values) >= -INT_OFFSET and max(values) < INT_OFFSET:
         return [_pack_int(_TAG_INT, value + INT_OFFSET) for value in values]

@@ -11,6 +11,7 @@ import struct
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from zlib import crc32
 
@@ -29,6 +30,7 @@ _FRAME = struct.Struct(">QQ")
 _TRAILER = struct.Struct(">8sI")
 _END = b"PSTKEND\n"
 _CHUNK_ENTRIES = 65536
+_PIECE_ENTRIES = 64  # the size of a chunk is looked at after so many entries
 _SLICE_ENTRIES = 2048
 _CHUNK_BYTES = 8 * 2**20
 _WHOLE_READ_BYTES = 32 * 2**20
@@ -140,11 +142,12 @@ def _discard(filesystem: fs.FileSystem, path: str) -> None:
 
 
 def _chunks(entries: Iterable[Change]) -> Iterator[list[Change]]:
+    source = iter(entries)
     chunk: list[Change] = []
     size = 0
-    for entry in entries:
-        chunk.append(entry)
-        size += len(entry[0]) + len(entry[1] or b"")
+    while piece := list(islice(source, _PIECE_ENTRIES)):
+        chunk += piece
+        size += sum([len(key) + len(value or b"") for key, value in piece])
         if len(chunk) >= _CHUNK_ENTRIES or size >= _CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0

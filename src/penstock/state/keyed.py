@@ -19,12 +19,13 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from penstock.common.own_copies import itself, own_copies, own_copy
 from penstock.errors import StateError
 from penstock.keys.codec import encode_key, read_key
 from penstock.keys.groups import check_parallelism, key_group, key_groups
+from penstock.state.addresses import NO_KEY, SCOPE, CachedPart, has_namespace
 from penstock.state.declarations import SchemasByRole, StateDeclaration, describe_state, serializers_of
 from penstock.state.hashable_keys import PLAIN_TYPES, code_of, codes_of, hashable_of
 from penstock.state.list_state import KeyedListState
@@ -57,27 +58,6 @@ STATE_KINDS = ("value", "list", "map", "reducing", "aggregating")
 
 KeyedState = KeyedValueState | KeyedListState | KeyedMapState | KeyedReducingState | KeyedAggregatingState
 S = TypeVar("S", KeyedValueState, KeyedListState, KeyedMapState, KeyedReducingState, KeyedAggregatingState)
-
-
-class CachedPart(Protocol):
-    """Something that shares the life of the backend's cache."""
-
-    def bind(self) -> None:
-        """Start on the store the backend was just bound to."""
-
-    def write(self) -> None:
-        """Write what changed to the store; what is cached stays valid."""
-
-    def forget(self) -> None:
-        """Drop what is cached."""
-
-
-class _Mark:
-    """Type of markers that are equal to nothing a user can hold."""
-
-
-_NO_KEY = _Mark()
-_SCOPE = _Mark()
 
 
 class KeyedStateBackend:
@@ -151,11 +131,11 @@ class KeyedStateBackend:
         self._epoch_written = False
         self._counter = 0
         self._last_namespace = VOID_NAMESPACE, _VOID_CODE
-        self._key: Any = _NO_KEY
+        self._key: Any = NO_KEY
         self._missed = 0
         self.cached = 0
-        self.hashable_key: Hashable = _NO_KEY
-        self.address: Hashable = _NO_KEY
+        self.hashable_key: Hashable = NO_KEY
+        self.address: Hashable = NO_KEY
         self.namespace = VOID_NAMESPACE
 
     # Life of a batch
@@ -164,7 +144,7 @@ class KeyedStateBackend:
         """Work on `store` from now on, with nothing cached and no current key; `version` is the one being made."""
         self._forget()
         self._store = store
-        self._key = self.hashable_key = self.address = _NO_KEY
+        self._key = self.hashable_key = self.address = NO_KEY
         self.namespace = VOID_NAMESPACE
         self._ids = self._read_ids(store)
         self._schemas.bind(store)
@@ -198,7 +178,7 @@ class KeyedStateBackend:
         """Let go of the store; what was not flushed is dropped."""
         self._forget()
         self._store = None
-        self._key = self.hashable_key = self.address = _NO_KEY
+        self._key = self.hashable_key = self.address = NO_KEY
 
     @property
     def store(self) -> OrderedStore:
@@ -208,6 +188,11 @@ class KeyedStateBackend:
                 "Keyed state was used outside a batch: use it only while an element or timer is processed."
             )
         return self._store
+
+    @property
+    def max_parallelism(self) -> int:
+        """Return how many key groups there are."""
+        return self._max_parallelism
 
     @property
     def operator(self) -> bytes:
@@ -223,7 +208,7 @@ class KeyedStateBackend:
         self._key = key
         hashable = key if type(key) in PLAIN_TYPES else hashable_of(key)
         self.hashable_key = hashable
-        self.address = (_SCOPE, hashable, self.namespace) if self.namespace else hashable
+        self.address = (SCOPE, hashable, self.namespace) if self.namespace else hashable
 
     def walk(self, keys: list[Any]) -> Iterator[Any]:
         """Make one key after the other the current one, as `set_key` does, and give it.
@@ -246,11 +231,15 @@ class KeyedStateBackend:
 
     def addresses_of(self, keys: list[Any]) -> list[Hashable]:
         """Return the addresses of many keys without a namespace, for work on all of them; there is no current key."""
+        self.make_room()
+        return keys if PLAIN_TYPES.issuperset(map(type, keys)) else list(map(hashable_of, keys))
+
+    def make_room(self) -> None:
+        """Begin work on many keys without a namespace; there is no current key."""
         assert not self.namespace, "keys of a namespace have addresses of their own"
         self.clear_key()
         if self.cached > self._cache_limit:
             self.flush()
-        return keys if PLAIN_TYPES.issuperset(map(type, keys)) else list(map(hashable_of, keys))
 
     def _prepare(self, keys: list[Any]) -> None:
         """Read together what the keys of a block will need, if the block before has shown that most of them are new."""
@@ -276,18 +265,18 @@ class KeyedStateBackend:
 
     def clear_key(self) -> None:
         """Have no current key: what is processed next belongs to none."""
-        self._key = self.hashable_key = self.address = _NO_KEY
+        self._key = self.hashable_key = self.address = NO_KEY
 
     def current_key(self) -> Any:
         """Return the current key."""
-        if self._key is _NO_KEY:
+        if self._key is NO_KEY:
             raise StateError("There is no current key: this is only known while a keyed element or timer is processed.")
         return self._key
 
     def set_namespace(self, namespace: bytes) -> None:
         """Make `namespace` the current one for all states; `VOID_NAMESPACE` outside windows."""
         self.namespace = namespace
-        self.address = (_SCOPE, self.hashable_key, namespace) if namespace else self.hashable_key
+        self.address = (SCOPE, self.hashable_key, namespace) if namespace else self.hashable_key
 
     # States
 
@@ -421,7 +410,7 @@ class KeyedStateBackend:
     def row(self, address: Hashable, state_name: str) -> bytes:
         """Return the row of an address in a state, without suffix."""
         namespace = _VOID_CODE
-        if type(address) is tuple and address and address[0] is _SCOPE:
+        if type(address) is tuple and address and address[0] is SCOPE:
             _, address, scope = address
             # Windows are worked on one after the other, each for many keys.
             last, namespace = self._last_namespace
@@ -432,14 +421,21 @@ class KeyedStateBackend:
         entry = self._ids.get(state_name)
         return self._head + group + (self._new_id(state_name) if entry is None else entry[1]) + code + namespace
 
+    def row_frame(self, state_name: str) -> tuple[bytes, bytes, bytes]:
+        """Return what rows of a state have before the key group, between it and the key, and after the key."""
+        entry = self._ids.get(state_name)
+        return self._head, self._new_id(state_name) if entry is None else entry[1], _VOID_CODE
+
+    def has_stored(self, state_name: str) -> bool:
+        """Tell whether the store had rows of a state when the batch began, or some were written since."""
+        return state_name in self._ids
+
     def rows(self, addresses: list[Hashable], state_name: str) -> list[bytes]:
         """Return the rows of addresses in a state, without suffix."""
-        if tuple in set(map(type, addresses)):  # they may have a namespace
+        if tuple in set(map(type, addresses)) and any(map(has_namespace, addresses)):
             return [self.row(address, state_name) for address in addresses]
-        entry = self._ids.get(state_name)
-        state_id, encoded = self._new_id(state_name) if entry is None else entry[1], self._encoded
+        (head, state_id, tail), encoded = self.row_frame(state_name), self._encoded
         self._encode([address for address in addresses if address not in encoded])
-        head, tail = self._head, _VOID_CODE
         return [head + group + state_id + code + tail for group, code in map(encoded.__getitem__, addresses)]
 
     def _encode(self, hashables: list[Hashable]) -> None:
@@ -461,7 +457,7 @@ class KeyedStateBackend:
 
     def check_key(self, state_name: str) -> None:
         """Refuse the use of a state where there is no key."""
-        if self.hashable_key is _NO_KEY:
+        if self.hashable_key is NO_KEY:
             raise StateError(
                 f"State {state_name!r} was used without a current key: use it while a keyed element or timer is "
                 "processed; on a broadcast side use ctx.apply_to_keyed_state()."

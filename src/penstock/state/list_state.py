@@ -81,6 +81,15 @@ class KeyedListState:
         self._current().pending.extend(items)
         self._backend.cached += len(items)
 
+    def hold_encoded(self, data: bytes) -> None:
+        """Append elements to the current key's list, given as the bytes of a list of them."""
+        address = self._backend.address
+        if address in self._lists:  # elements of the same key wait already, or were read
+            self.hold_all(self._loads(data))
+            return
+        self._backend.check_key(self.name)
+        self._put_row(address, data)
+
     def replace(self, items: list[Any]) -> None:
         """Replace the current key's list by elements themselves."""
         self._current().replace(items)
@@ -165,10 +174,13 @@ class KeyedListState:
             store.delete(row)
 
     def _append_row(self, address: Hashable, items: list[Any]) -> ListRow:
-        row = self._backend.row(address, self.name) + self._backend.next_list_suffix()
         data = self._encode(items)
+        return ListRow(self._put_row(address, data), data, items)
+
+    def _put_row(self, address: Hashable, data: bytes) -> bytes:
+        row = self._backend.row(address, self.name) + self._backend.next_list_suffix()
         self._backend.store.put(row, data)
-        return ListRow(row, data, items)
+        return row
 
     def _decode(self, data: bytes) -> list[Any]:
         items: list[Any] = self._loads(data if data[0] >= FIRST_UNSTAMPED else list_without_stamps(data))

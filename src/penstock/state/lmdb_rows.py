@@ -7,8 +7,10 @@ any length.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 Entry = tuple[bytes, bytes]
@@ -70,8 +72,14 @@ def read_range(cursor: Callable[[], Any], start: bytes, stop: bytes | None) -> I
 
 
 def _read_chunk(cursor: Any, start: bytes, stop: bytes | None, size: int) -> tuple[list[Entry], bool]:
-    chunk: list[Entry] = []
     found = cursor.set_range(start[:DIRECT_BYTES]) if start else cursor.first()
+    if size > _FIRST_CHUNK and found:
+        # A long scan: most of what it meets in the next few rows will be wanted.
+        ahead = list(islice(cursor.iternext(), size))
+        if len(start) <= DIRECT_BYTES and max([len(stored) for stored, _ in ahead]) <= DIRECT_BYTES:
+            return _before(ahead, stop, len(ahead) < size)
+        found = cursor.set_range(start[:DIRECT_BYTES]) if start else cursor.first()
+    chunk: list[Entry] = []
     while found:
         stored, value = cursor.item()
         if len(stored) <= DIRECT_BYTES:
@@ -87,6 +95,12 @@ def _read_chunk(cursor: Any, start: bytes, stop: bytes | None, size: int) -> tup
         if len(chunk) >= size:
             return chunk, False
     return chunk, True
+
+
+def _before(entries: list[Entry], stop: bytes | None, is_last: bool) -> tuple[list[Entry], bool]:
+    if stop is not None and entries[-1][0] >= stop:
+        return entries[: bisect_left(entries, (stop,))], True
+    return entries, is_last
 
 
 def _read_siblings(cursor: Any, stem: bytes) -> tuple[list[Entry], bool]:

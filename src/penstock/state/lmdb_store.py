@@ -114,7 +114,7 @@ class LmdbStore(LocalStore):
 
     def put_many(self, entries: list[Entry]) -> None:
         """Set the values of many keys."""
-        if any(len(key) > DIRECT_BYTES for key, _ in entries):
+        if max([len(key) for key, _ in entries], default=0) > DIRECT_BYTES:
             super().put_many(entries)
             return
         for first in range(0, len(entries), _PIECE):

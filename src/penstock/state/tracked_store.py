@@ -32,14 +32,20 @@ class TrackedStore(OrderedStore):
         inner: OrderedStore,
         spill_parent: str | None = None,
         *,
+        keeps_changes: bool = True,
         max_entries: int | None = None,
         max_bytes: int | None = None,
     ) -> None:
-        """Wrap `inner`; part files go to a new directory in `spill_parent`, or where temporary files go."""
+        """Wrap `inner`; part files go to a new directory in `spill_parent`, or where temporary files go.
+
+        Without `keeps_changes` only whether there were any is remembered: for whoever writes all entries anyway.
+        """
         self._inner = inner
         self._spill_parent = spill_parent
         self._max_entries = _MAX_ENTRIES if max_entries is None else max_entries
         self._max_bytes = _MAX_BYTES if max_bytes is None else max_bytes
+        self._keeps_changes = keeps_changes
+        self._has_changed = False
         self._changes: dict[bytes, bytes | None] = {}
         self._bytes = 0
         self._folder: str | None = None
@@ -49,7 +55,7 @@ class TrackedStore(OrderedStore):
     @property
     def has_changes(self) -> bool:
         """Tell whether anything was written."""
-        return bool(self._changes or self._parts)
+        return self._has_changed
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of `key`, or None when it is absent."""
@@ -58,10 +64,12 @@ class TrackedStore(OrderedStore):
     def put(self, key: bytes, value: bytes) -> None:
         """Set the value of `key`."""
         self._inner.put(key, value)
-        self._changes[key] = value
-        self._bytes += len(key) + len(value) + _ENTRY_OVERHEAD
-        if self._bytes > self._max_bytes or len(self._changes) > self._max_entries:
-            self._spill()
+        self._has_changed = True
+        if self._keeps_changes:
+            self._changes[key] = value
+            self._bytes += len(key) + len(value) + _ENTRY_OVERHEAD
+            if self._bytes > self._max_bytes or len(self._changes) > self._max_entries:
+                self._spill()
 
     def put_many(self, entries: list[tuple[bytes, bytes]]) -> None:
         """Set the values of many keys."""
@@ -69,6 +77,9 @@ class TrackedStore(OrderedStore):
         for first in range(0, len(entries), _PIECE):
             piece = entries[first : first + _PIECE]
             self._inner.put_many(piece)
+            self._has_changed = True
+            if not self._keeps_changes:
+                continue
             self._changes.update(piece)
             self._bytes += sum([len(key) + len(value) for key, value in piece]) + len(piece) * _ENTRY_OVERHEAD
             if self._bytes > self._max_bytes or len(self._changes) > self._max_entries:
@@ -78,10 +89,12 @@ class TrackedStore(OrderedStore):
         """Remove `key`, absent or not, and tell whether it was there."""
         if not self._inner.delete(key):
             return False
-        self._changes[key] = None
-        self._bytes += len(key) + _ENTRY_OVERHEAD
-        if self._bytes > self._max_bytes or len(self._changes) > self._max_entries:
-            self._spill()
+        self._has_changed = True
+        if self._keeps_changes:
+            self._changes[key] = None
+            self._bytes += len(key) + _ENTRY_OVERHEAD
+            if self._bytes > self._max_bytes or len(self._changes) > self._max_entries:
+                self._spill()
         return True
 
     def range(self, start: bytes, stop: bytes | None) -> Iterator[tuple[bytes, bytes]]:
@@ -90,6 +103,7 @@ class TrackedStore(OrderedStore):
 
     def changes(self) -> Iterator[Change]:
         """Iterate over the changed keys in order, each once with its last value, None when deleted."""
+        assert self._keeps_changes, "only whether there are changes was asked for"
         memory = sorted(self._changes.items())
         if not self._parts:
             return iter(memory)
@@ -102,6 +116,7 @@ class TrackedStore(OrderedStore):
         self._changes.clear()
         self._parts.clear()
         self._bytes = 0
+        self._has_changed = False
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None

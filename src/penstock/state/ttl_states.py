@@ -55,7 +55,7 @@ class _ExpiringObjectState(SingleObjectState):
             return value if self._life.returns_expired else None
         if self._life.touches_on_read and self._accessed[address] != now:
             self._accessed[address] = now
-            self._changed.add(address)
+            self._changed[address] = None
         return value
 
     def hold(self, value: Any) -> None:
@@ -67,7 +67,7 @@ class _ExpiringObjectState(SingleObjectState):
         accessed = stamp_of(data)
         if accessed is None:
             accessed = self._clock()
-            self._changed.add(address)
+            self._changed[address] = None
         self._accessed[address] = accessed
         return super()._decode(address, data)
 

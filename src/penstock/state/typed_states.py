@@ -40,7 +40,7 @@ class _TypedWhole(_TypedValue):
             self._backend.check_key(self.name)
             self._backend.cached += 1
         self._objects[address] = value
-        self._changed.add(address)
+        self._changed[address] = None
 
 
 class _TypedPlain(_TypedValue):

@@ -30,7 +30,7 @@ class SingleObjectState:
         self._dumps, self._loads = serializer.dumps, serializer.loads
         self._dumps_unchecked = serializer.dumps_unchecked or serializer.dumps
         self._objects: dict[Hashable, Any] = {}
-        self._changed: set[Hashable] = set()
+        self._changed: dict[Hashable, None] = {}  # in the order of change: neighbours are written together
         self._loaded_alone = 0
         self._is_prepared = False
         self._own = backend.own
@@ -72,7 +72,7 @@ class SingleObjectState:
             self._backend.check_key(self.name)
             self._backend.cached += 1
         self._objects[address] = value
-        self._changed.add(address)
+        self._changed[address] = None
 
     def held_of_all(self, addresses: list[Hashable]) -> list[Any]:
         """Return what `held` does, for many keys without a namespace; see `KeyedStateBackend.addresses_of`."""
@@ -85,10 +85,19 @@ class SingleObjectState:
             backend.cached += len(missing)
         return [objects[address] for address in addresses]
 
+    @property
+    def has_objects(self) -> bool:
+        """Whether objects are cached, some of which may not be written yet."""
+        return bool(self._objects)
+
+    def loaded(self, data: bytes) -> Any:
+        """Return the object of the bytes of a row."""
+        return self._decode(None, data)
+
     def hold_of_all(self, addresses: list[Hashable], values: list[Any]) -> None:
         """Do what `hold` does, for many keys that `held_of_all` was asked for."""
         self._objects.update(zip(addresses, values, strict=True))
-        self._changed.update(addresses)
+        self._changed.update(dict.fromkeys(addresses))
 
     def _load(self, address: Hashable) -> Any:
         backend = self._backend
@@ -123,7 +132,7 @@ class SingleObjectState:
                 store.delete(row)
             else:
                 entries.append((row, encode(address, value)))
-        store.put_many(entries)  # in no order: sorting costs more than the store gains by it
+        store.put_many(entries)  # not sorted: that costs more than the store gains by it
 
     def _decode(self, address: Hashable, data: bytes) -> Any:
         return self._loads(data if data[0] >= FIRST_UNSTAMPED else without_stamp(data))
@@ -153,7 +162,7 @@ class KeyedValueState(SingleObjectState):
             self._backend.check_key(self.name)
             self._backend.cached += 1
         self._objects[address] = value if value.__class__ in ATOMS else self._own(value)
-        self._changed.add(address)
+        self._changed[address] = None
 
 
 class UncopiedValueState(KeyedValueState):
@@ -173,7 +182,7 @@ class UncopiedValueState(KeyedValueState):
             self._backend.check_key(self.name)
             self._backend.cached += 1
         self._objects[address] = value
-        self._changed.add(address)
+        self._changed[address] = None
 
 
 class KeyedReducingState(SingleObjectState):
@@ -229,7 +238,8 @@ class KeyedAggregatingState(SingleObjectState):
             return None
         result = self._function.get_result(accumulator)
         if accumulator.__class__ not in ATOMS:
-            self._changed.add(self._backend.address)  # the function may have changed it, and finds it so the next time
+            # The function may have changed it, and finds it so the next time.
+            self._changed[self._backend.address] = None
         return self._own(result)
 
     def add(self, value: Any) -> None:

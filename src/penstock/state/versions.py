@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -73,7 +73,8 @@ class SubtaskState:
         self._inner = inner
         self._local_path = local_path
         self._snapshot_after = snapshot_after
-        self._tracked = TrackedStore(inner, spill_parent)
+        # A snapshot is read from the store: what changed need not be kept for it, nor spilled.
+        self._tracked = TrackedStore(inner, spill_parent, keeps_changes=not self._needs_snapshot())
         self._open = True
         self.store: OrderedStore = self._tracked
         self.rebuilt = rebuilt
@@ -143,8 +144,7 @@ class SubtaskState:
 
     def _write_version(self, version_id: str) -> StateVersion:
         if self._needs_snapshot():
-            entries: Iterator[Change] = ((key, value) for key, value in self._inner.scan(b""))
-            return StateVersion(version_id, (self._write(f"{version_id}.snapshot", True, entries),))
+            return StateVersion(version_id, (self._write(f"{version_id}.snapshot", True, self._inner.scan(b"")),))
         changes = self._write(f"{version_id}.changes", False, self._tracked.changes())
         return StateVersion(version_id, (*self._base.files, changes))
 

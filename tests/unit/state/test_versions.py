@@ -181,6 +181,19 @@ def test_spilled_changes_merge_with_the_last_value(writes: list[tuple[bytes, byt
     assert not store.has_changes
 
 
+def test_where_all_is_written_only_that_there_are_changes_is_remembered(tmp_path: Path) -> None:
+    inner = MemoryStore({b"a": b"old"})
+    store = TrackedStore(inner, str(tmp_path), keeps_changes=False, max_entries=1)
+    assert not store.delete(b"b") and not store.has_changes
+    for change in (lambda: store.put(b"b", b"1"), lambda: store.put_many([(b"c", b"2")]), lambda: store.delete(b"a")):
+        change()
+        assert store.has_changes
+        store.forget()
+        assert not store.has_changes
+    assert inner.snapshot() == {b"b": b"1", b"c": b"2"}
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_part_files_go_beside_the_local_store_and_away_again(tmp_path: Path) -> None:
     store = TrackedStore(MemoryStore(), str(tmp_path), max_bytes=1000)
     store.put(b"k", b"v" * 2000)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from random import Random
 from typing import Any
 
 import pytest
 
+from penstock.common.composite_types import FrozenListTypeInfo
+from penstock.common.typeinfo import Types
 from penstock.runtime.operators.table import (
     CalcOperator,
     DropUpdateBeforeOperator,
@@ -22,10 +25,12 @@ from penstock.runtime.operators.table import (
     can_be_local,
     small_views,
 )
+from penstock.state.serializers import serializer_for
 from penstock.testing import HarnessSnapshot, OperatorHarness
 from penstock.testing.harness import KeyedHarness
 from penstock.testing.two_input_harness import KeyedTwoInputHarness
 from penstock.vocabulary.sql.scalar import call as scalar_call
+from penstock.vocabulary.sql.state_types import row_state_type
 from penstock.vocabulary.sql.typed_expressions import FieldRef
 from penstock.vocabulary.sql.windows import WindowKind, WindowSpec
 from tests.unit.runtime.table.as_columns import KEYS, TIME, TYPES, feed_columns, played, played_both, random_rows
@@ -386,6 +391,31 @@ def test_a_join_of_columns_has_the_pairs_of_rows(seed: int, condition: str, null
     ]
     assert found[0] == found[1]
     assert found[0]
+
+
+def test_rows_of_a_join_are_stored_as_their_types_say(seed: int) -> None:
+    random = Random(seed)
+    make = partial(join_operator, "none", as_columns=True)
+    row_type = row_state_type(TYPES)
+    rows = FrozenListTypeInfo(row_type)
+    value = serializer_for(Types.TUPLE([rows, rows, Types.BOOLEAN(), Types.BOOLEAN()]), "_rows")
+    more = serializer_for(Types.LIST(row_type), "_more_left_rows")
+    seen = Counter[str]()
+    snapshot: HarnessSnapshot | None = None
+    for _ in range(4):
+        harness = KeyedTwoInputHarness(make(), key1=RowKey(1), key2=RowKey(1))
+        if snapshot is not None:
+            harness.restore(snapshot)
+        with harness:
+            for side in (0, 1):
+                feed_columns(harness, random_rows(random, 70), RowKey(1), index=side)
+            snapshot = harness.snapshot()
+        for row, data in snapshot.rows.items():
+            for serializer in (value, more) if row[0] == 1 else ():
+                if data[1:5] == serializer.number:
+                    assert serializer.dumps(serializer.loads(data)) == data
+                    seen[serializer.state_name] += 1
+    assert min(seen["_rows"], seen["_more_left_rows"]) > 4
 
 
 # ---- without state ----

@@ -68,6 +68,7 @@ class DeduplicateOperator(BundlingOperator):
             self._columns = LastRowColumns(
                 self.backend,
                 self._row,
+                row_state_type(self.types),
                 self.time_field,
                 with_update_before=self.generate_update_before,
                 with_insert=self.generate_insert,
@@ -83,6 +84,8 @@ class DeduplicateOperator(BundlingOperator):
 
     def process_bundle(self, values: list[Any], keys: list[Any]) -> None:
         """Compare each row with the one that is kept."""
+        if self._columns is not None:
+            self._columns.settle()
         if self.mini_batch and self.time_field is None:
             values, keys = self._last_of_each(values, keys) if self.keep_last else (values, keys)
         take = self._take_last

@@ -17,7 +17,8 @@ import pyarrow as pa
 from penstock.common.composite_types import FrozenListTypeInfo
 from penstock.common.typeinfo import Types
 from penstock.runtime.field_columns import Keys, Numbers, encoded, objects_of, packed
-from penstock.runtime.operators.table.join_columns import LEFT, RIGHT, batch_of_pairs, columns_of
+from penstock.runtime.operators.table.join_columns import batch_of_pairs, columns_of
+from penstock.runtime.operators.table.join_state import LEFT, RIGHT
 from penstock.runtime.operators.table.operator import KeyedTableOperator
 from penstock.runtime.operators.table.slice_columns import KeyColumns, joined_keys
 from penstock.state.timers import EVENT

@@ -13,7 +13,7 @@ from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.expressions import block_function, column_function, row_function
 from penstock.runtime.operators.table.interval_columns import ColumnIntervalJoin, NearSide
 from penstock.runtime.operators.table.join import JoinKind, JoinSide
-from penstock.runtime.operators.table.join_columns import LEFT, RIGHT
+from penstock.runtime.operators.table.join_state import LEFT, RIGHT
 from penstock.runtime.operators.table.operator import ROW_FORM, KeyedTableOperator, Row, type_texts
 from penstock.runtime.rows import Timestamps
 from penstock.state.timers import EVENT, PROCESSING, Timer

@@ -10,8 +10,9 @@ from typing import Any
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.expressions import block_function, column_function, row_function
-from penstock.runtime.operators.table.join_columns import LEFT, RIGHT, ColumnJoin
+from penstock.runtime.operators.table.join_columns import ColumnJoin
 from penstock.runtime.operators.table.join_sides import Fields, SideRows, side_rows
+from penstock.runtime.operators.table.join_state import LEFT, RIGHT
 from penstock.runtime.operators.table.operator import ROW_FORM, KeyedTableOperator, Row, type_texts
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.logical_types import LogicalType

@@ -7,15 +7,13 @@ wait, and are joined together, with each other and with the rows in state.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from penstock.common.composite_types import FrozenListTypeInfo
-from penstock.common.typeinfo import Types
-from penstock.runtime.field_columns import KeyCodes, Keys, Numbers, encoded, objects_of, packed
+from penstock.runtime.field_columns import KeyCodes, Keys, Numbers, encoded, packed
+from penstock.runtime.operators.table.join_state import LEFT, RIGHT, HeldRows, KeptRows, SortedRows
 from penstock.runtime.operators.table.operator import KeyedTableOperator
 from penstock.runtime.operators.table.slice_columns import KeyColumns, joined_keys
 from penstock.vocabulary.sql.logical_types import LogicalType
@@ -27,19 +25,10 @@ __all__ = ["ColumnJoin"]
 
 _MOST_PAIRS = 500_000
 """Pairs that are emitted together."""
-_MOST_IN_VALUE = 32
-"""Rows of a key and side that are kept in one value, which is written anew when one comes; more are a list."""
-
-Rows = tuple[tuple[Any, ...], ...]
-LEFT, RIGHT = 0, 1
 
 
 class ColumnJoin:
-    """The rows of both inputs: those of this batch as columns, and state.
-
-    State of a key is one value: the rows of the left, those of the right, and for each side whether further rows are in
-    a list. So most keys cost one read and one write in a batch, and keys with many rows are only appended to.
-    """
+    """The rows of both inputs: those of this batch as columns, and state, as `KeptRows` has it."""
 
     def __init__(
         self,
@@ -48,16 +37,12 @@ class ColumnJoin:
         keys: tuple[tuple[int, ...], tuple[int, ...]],
         filter_nulls: Sequence[bool],
     ) -> None:
-        self._backend = operator.backend
         self._types = [[arrow_type(each) for each in side] for side in types]
         self._key_fields = keys
         self._filtered = [at for at, is_filtered in enumerate(filter_nulls) if is_filtered]
         self._keys = [KeyColumns([side[at] for at in chosen]) for side, chosen in zip(types, keys, strict=True)]
-        rows = [FrozenListTypeInfo(row_state_type(side)) for side in types]
-        self._state = operator.value_state("_rows", Types.TUPLE([*rows, Types.BOOLEAN(), Types.BOOLEAN()]))
-        self._state.trust()
-        names = ("_more_left_rows", "_more_right_rows")
-        self._more = [operator.list_state(name, row_state_type(side)) for name, side in zip(names, types, strict=True)]
+        row_types = [row_state_type(side) for side in types]
+        self._kept = KeptRows(operator, row_types[LEFT], row_types[RIGHT])
         self._waiting: tuple[list[_Fields], list[_Fields]] = ([], [])
         self.count = 0
 
@@ -101,13 +86,12 @@ class ColumnJoin:
         ]
         codes = packed(encoded(joined_keys([each for each in keys if len(each.parts[0])])))
         new = _by_side(codes, len(waiting[LEFT][0]), waiting)
-        distinct = objects_of(Keys(codes.parts(np.arange(codes.size)), keys[LEFT].is_tuple))
-        addresses = self._backend.addresses_of(distinct)
-        held = self._state.held_of_all(addresses)
+        distinct = Keys(codes.parts(np.arange(codes.size)), keys[LEFT].is_tuple)
+        held = self._kept.of(distinct)
         old = [self._old_rows(side, distinct, held, new[1 - side]) for side in (LEFT, RIGHT)]
         yield from _pairs(new[LEFT], _together(old[RIGHT], new[RIGHT], self._types[RIGHT]), codes.size)
         yield from _pairs(old[LEFT], new[RIGHT], codes.size)
-        self._keep(distinct, addresses, held, new)
+        self._kept.keep(distinct, held, [_sorted(each, codes.size) for each in new])
 
     def _taken(self, side: int) -> _Fields:
         pieces = self._waiting[side]
@@ -115,43 +99,17 @@ class ColumnJoin:
             return [pa.array([], kind) for kind in self._types[side]]
         return [pa.concat_arrays(each) for each in zip(*pieces, strict=True)]
 
-    def _old_rows(self, side: int, distinct: list[Any], held: list[Any], partners: _SideRows) -> _SideRows:
+    def _old_rows(self, side: int, distinct: Keys, held: HeldRows, partners: _SideRows) -> _SideRows:
         """Rows in state of the keys that partners have come for."""
         codes: list[int] = []
         rows: list[Any] = []
-        is_asked = np.bincount(partners.codes, minlength=len(held)).astype(np.bool_).tolist()
-        for code, (value, is_needed) in enumerate(zip(held, is_asked, strict=True)):
-            if value is None or not is_needed:
-                continue
-            found = value[side]
-            if value[2 + side]:
-                self._backend.set_key(distinct[code])
-                found = (*self._more[side].held(), *found)
-            rows += found
-            codes += [code] * len(found)
+        is_asked = np.bincount(partners.codes, minlength=len(held.stored)) > 0
+        for code, value in held.values.items():
+            if is_asked[code]:
+                found = self._kept.rows_of(side, distinct, code, value)
+                rows += found
+                codes += [code] * len(found)
         return _SideRows(np.array(codes, np.int64), columns_of(rows, self._types[side]))
-
-    def _keep(self, distinct: list[Any], addresses: list[Any], held: list[Any], new: list[_SideRows]) -> None:
-        grouped = [_grouped(each, len(held)) for each in new]
-        values = []
-        for code, (value, left, right) in enumerate(zip(held, *grouped, strict=True)):
-            if value is not None:
-                left, right = value[LEFT] + left, value[RIGHT] + right
-            has_more = (False, False) if value is None else value[2:]
-            if len(left) > _MOST_IN_VALUE or len(right) > _MOST_IN_VALUE:
-                left, right, has_more = self._moved(distinct[code], (left, right), has_more)
-            values.append((left, right, *has_more))
-        self._state.hold_of_all(addresses, values)
-
-    def _moved(self, key: Any, sides: tuple[Rows, Rows], has_more: Any) -> tuple[Rows, Rows, tuple[bool, bool]]:
-        """What is left in the value when long sides have gone to lists."""
-        self._backend.set_key(key)
-        left, flags = list(sides), list(has_more)
-        for side in (LEFT, RIGHT):
-            if len(left[side]) > _MOST_IN_VALUE:
-                self._more[side].hold_all(left[side])
-                left[side], flags[side] = (), True
-        return left[LEFT], left[RIGHT], (flags[LEFT], flags[RIGHT])
 
 
 _Fields = list[pa.Array]
@@ -184,13 +142,10 @@ def _together(old: _SideRows, new: _SideRows, types: Sequence[pa.DataType]) -> _
     return _SideRows(np.concatenate([old.codes, new.codes]), fields)
 
 
-def _grouped(rows: _SideRows, size: int) -> list[Rows]:
-    """The rows of each key as tuples."""
-    order = np.argsort(rows.codes, kind="stable")
-    places = pa.array(order)
-    sorted_rows = tuple(zip(*[each.take(places).to_pylist() for each in rows.fields], strict=True))
-    counts = np.bincount(rows.codes, minlength=size).tolist()
-    return [sorted_rows[start:stop] for start, stop in pairwise(accumulate(counts, initial=0))]
+def _sorted(rows: _SideRows, size: int) -> SortedRows:
+    """Rows in the order of their keys."""
+    places = pa.array(np.argsort(rows.codes, kind="stable"))
+    return SortedRows([each.take(places) for each in rows.fields], np.bincount(rows.codes, minlength=size))
 
 
 def _pairs(left: _SideRows, right: _SideRows, size: int) -> Iterator[pa.RecordBatch]:

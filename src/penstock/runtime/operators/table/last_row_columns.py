@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.field_columns import Keys, Numbers, encoded, keys_of, objects_of, packed
+from penstock.common.typeinfo import TypeInformation
+from penstock.runtime.field_columns import Numbers, encoded, keys_of, packed
 from penstock.runtime.running_columns import Runs
+from penstock.state.encoded_values import EncodedValues
 from penstock.state.keyed import KeyedStateBackend
+from penstock.state.serializers.row_columns import RowPacker
 from penstock.state.value_states import KeyedValueState
 from penstock.vocabulary.sql.row_kinds import INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
@@ -25,14 +28,14 @@ class LastRowColumns:
         self,
         backend: KeyedStateBackend,
         state: KeyedValueState,
+        row_type: TypeInformation,
         time_field: int,
         *,
         with_update_before: bool,
         with_insert: bool,
     ) -> None:
-        self._backend = backend
-        self._state = state
-        state.trust()
+        self._values = EncodedValues(backend, state)
+        self._packer = RowPacker(row_type)
         self._time_field = time_field
         self._with_update_before = with_update_before
         self._first_kind = INSERT if with_insert else UPDATE_AFTER
@@ -44,14 +47,14 @@ class LastRowColumns:
             return None
         codes = packed(encoded(found))
         runs = Runs.of(codes)
-        addresses = self._backend.addresses_of(objects_of(Keys(codes.parts(np.arange(codes.size)), found.is_tuple)))
-        held = self._state.held_of_all(addresses)
+        stored = self._values.rows_of(codes.parts(np.arange(codes.size)), is_tuple=found.is_tuple)
+        held = self._values.values_of(self._values.read(stored))
         run_of = np.repeat(np.arange(len(held)), runs.lengths)
         chosen = self._chosen(runs, run_of, times.to_numpy(), held)
         if chosen is None:
             return None
         rows, of_rows = runs.order[chosen], run_of[chosen]
-        self._keep(batch, rows, of_rows, addresses)
+        self._keep(batch, rows, of_rows, stored)
         return self._changelog(batch, rows, of_rows, held)
 
     def _chosen(self, runs: Runs, run_of: Numbers, times: Numbers, held: list[Any]) -> Numbers | None:
@@ -73,13 +76,16 @@ class LastRowColumns:
         before = np.maximum(before, np.where(is_held, kept - lowest, -1)[run_of])
         return np.flatnonzero(since >= before)
 
-    def _keep(self, batch: pa.RecordBatch, rows: Numbers, of_rows: Numbers, addresses: list[Any]) -> None:
+    def settle(self) -> None:
+        """Write what is kept, so that rows can be looked at one by one."""
+        self._values.settle()
+
+    def _keep(self, batch: pa.RecordBatch, rows: Numbers, of_rows: Numbers, stored: list[bytes]) -> None:
         is_last = np.ones(len(rows), np.bool_)
         is_last[:-1] = of_rows[1:] != of_rows[:-1]
         places = pa.array(rows[is_last])
-        columns = [column.take(places).to_pylist() for column in batch.columns[1:]]
-        kept = [addresses[at] for at in of_rows[is_last].tolist()]
-        self._state.hold_of_all(kept, list(zip(*columns, strict=True)))
+        packed_rows = self._packer.packed([column.take(places) for column in batch.columns[1:]], self._packer.head)
+        self._values.hold([stored[at] for at in of_rows[is_last].tolist()], packed_rows.to_pylist())
 
     def _changelog(self, batch: pa.RecordBatch, rows: Numbers, of_rows: Numbers, held: list[Any]) -> pa.RecordBatch:
         """The changes in the order of arrival; rows that were in state come from behind those of the block."""

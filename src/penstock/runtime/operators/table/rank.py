@@ -8,15 +8,13 @@ from heapq import nsmallest
 from operator import itemgetter
 from typing import Any
 
-import pyarrow as pa
-
 from penstock.common.composite_types import FrozenListTypeInfo
 from penstock.common.typeinfo import Types
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
-from penstock.runtime.operators.table.operator import KeyedTableOperator, Row, type_texts
+from penstock.runtime.operators.table.operator import ROW_FORM, KeyedTableOperator, Row, type_texts
 from penstock.runtime.operators.table.ordering import sort_key
-from penstock.runtime.operators.table.top_columns import leading_rows
+from penstock.runtime.operators.table.top_columns import TopColumns
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.ordering import SortField
@@ -90,23 +88,39 @@ class RankOperator(KeyedTableOperator):
         )
         self._next = self.value_state("_next_number", Types.LONG()) if is_retracting else None
         self._unique = itemgetter(*self.unique_key) if self.unique_key else None
+        self._columns = self._top_columns()
+
+    def _top_columns(self) -> TopColumns | None:
+        """The first rows in columns, where rows only come and are kept for ever."""
+        is_plain = self.strategy is RankStrategy.APPEND and self._unique is None and self.state_ttl_ms <= 0
+        if not is_plain or self.end is None or self.end_field is not None or self.end < 1:
+            return None
+        if not TopColumns.can_be(self.types, self.sort_fields):
+            return None
+        return TopColumns(
+            self.backend,
+            self._tops,
+            self.types,
+            self.sort_fields,
+            start=self.start,
+            end=self.end,
+            emits_rank=self.emits_rank,
+            with_update_before=self.generate_update_before,
+        )
 
     def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
-        """Look at those rows that may be among the first."""
-        is_plain = self.strategy is RankStrategy.APPEND and self.end is not None and self.state_ttl_ms <= 0
-        places = None
-        if is_plain and len(block):
-            assert self.end is not None
-            places = leading_rows(block.batch, keys, self.types, self.sort_fields, self.end)
-        if places is not None:
-            chosen = pa.array(places)
-            block, keys = ColumnBlock(block.batch.take(chosen), block.form), keys.take(chosen)
-            timestamps = None if timestamps is None else timestamps[places]
-        super().process_columns(block, timestamps, keys)
+        """Work on columns, unless rows have to be looked at one by one."""
+        made = None if self._columns is None or not len(block) else self._columns.changes(block.batch, keys)
+        if made is None:
+            super().process_columns(block, timestamps, keys)
+        elif made.num_rows:
+            self.output.emit(ColumnBlock(made, ROW_FORM), None)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Bring the first rows of each key up to date."""
         assert keys is not None
+        if self._columns is not None:
+            self._columns.settle()
         results: list[Row] = []
         consumed = iter(values)
         try:
