@@ -27,14 +27,27 @@ class Runs(NamedTuple):
     @staticmethod
     def of(keys: KeyCodes) -> Runs:
         """The runs of keys whose codes are all in use."""
-        # Sixteen bits are sorted by counting, which is ten times as fast.
-        codes = keys.codes.astype(np.uint16) if keys.size <= 2**16 else keys.codes
         lengths = np.bincount(keys.codes, minlength=keys.size)
-        return Runs(np.argsort(codes, kind="stable"), np.cumsum(lengths) - lengths, lengths)
+        return Runs(stable_order(keys.codes), np.cumsum(lengths) - lengths, lengths)
 
     def spread(self, values: Numbers) -> Numbers:
         """A value of each run for each of its records."""
         return np.repeat(values, self.lengths)
+
+
+def stable_order(codes: Numbers) -> Numbers:
+    """The places of codes that are not negative, sorted by code and in their order within each."""
+    count, largest = len(codes), int(codes.max(initial=0))
+    if largest == 0:
+        return np.arange(count)
+    if largest < 2**16:  # sorted by counting, which is ten times as fast
+        return np.argsort(codes.astype(np.uint16), kind="stable")
+    bits = count.bit_length()
+    if largest >= 1 << (63 - bits):
+        return np.argsort(codes, kind="stable")
+    # Code and place in one number: plain numbers are sorted in a fraction of the time that their places take.
+    order: Numbers = np.sort(codes.astype(np.int64, copy=False) << bits | np.arange(count)) & ((1 << bits) - 1)
+    return order
 
 
 def running(
