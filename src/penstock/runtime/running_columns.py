@@ -30,9 +30,28 @@ class Runs(NamedTuple):
         lengths = np.bincount(keys.codes, minlength=keys.size)
         return Runs(stable_order(keys.codes), np.cumsum(lengths) - lengths, lengths)
 
+    @property
+    def is_one(self) -> bool:
+        """Whether all records have one key, so that they are in the order of arrival."""
+        return len(self.starts) == 1
+
+    def arrival(self) -> Numbers:
+        """Where in the runs each record is, in the order of arrival."""
+        places = np.empty_like(self.order)
+        places[self.order] = np.arange(len(places))
+        return places
+
     def spread(self, values: Numbers) -> Numbers:
-        """A value of each run for each of its records."""
-        return np.repeat(values, self.lengths)
+        """A value of each run for each of its records, or the one value of one run."""
+        return values if self.is_one else np.repeat(values, self.lengths)
+
+    def sorted(self, column: NumberColumn, *, is_counted: bool) -> NumberColumn:
+        """A column in the order of the runs; of what is counted it only matters where it is."""
+        if self.is_one:
+            return column
+        values, valid = column
+        valid = None if valid is None else valid[self.order]
+        return NumberColumn(values if is_counted else values[self.order], valid)
 
 
 def stable_order(codes: Numbers) -> Numbers:
@@ -64,7 +83,7 @@ def running(
             steps = np.ones(len(runs.order), np.int64)
             columns.append(NumberColumn(_added(runs, steps, np.array(before, np.int64)), None))
             continue
-        column = numbers[measure.field].take(runs.order)
+        column = runs.sorted(numbers[measure.field], is_counted=measure.kind == "count")
         made = _running_measure(runs, measure, column, before)
         if made is None:
             return None
