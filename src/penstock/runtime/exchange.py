@@ -380,7 +380,7 @@ class KeyedWriter(ExchangeWriter):
 
     def _targets_of_tuples(self, keys: pa.Array) -> npt.NDArray[Any]:
         parts = keys_of(keys)
-        if parts is None or not len(keys):  # Arrow's idea of equal keys may not be Python's
+        if parts is None:  # Arrow's idea of equal keys may not be Python's
             return np.fromiter(map(self._routes.__getitem__, key_objects(keys)), np.int64, len(keys))
         # An object for each tuple of the block, not for each record.
         coded = packed(numbered(parts))

@@ -88,6 +88,33 @@ def test_a_group_by_puts_out_the_same_changelog(seed: int, name: str, with_befor
     assert len(by_rows) == len(by_columns)
 
 
+@pytest.mark.parametrize("with_before", [True, False], ids=["with -U", "without -U"])
+@pytest.mark.parametrize("counts", [True, False], ids=["a count of all rows", "none"])
+@pytest.mark.parametrize("keys", [1, 7], ids=["one key", "seven"])
+def test_rows_that_change_nothing_put_out_nothing(seed: int, with_before: bool, counts: bool, keys: int) -> None:
+    """A mean or a maximum may stay as it is; the number of all rows never does."""
+    random, types = Random(seed), tuple([each.not_null() for each in TYPES])
+    calls = (call("AVG", 2, types=types), call("MAX", 3, types=types), call("SUM", 2, types=types, filter=5))
+    calls = (*calls, call("COUNT", types=types)) if counts else calls
+
+    def make() -> GroupAggregateOperator:
+        return GroupAggregateOperator(
+            key_fields=(1,),
+            aggregates=calls,
+            input_types=types,
+            needs_retraction=False,
+            generate_update_before=with_before,
+        )
+
+    drawn = [(random.randrange(keys), random.randrange(3), random.random() < 0.4) for _ in range(120)]
+    rows = [(0, "a", key, number, 5, 0.5, flag, at) for at, (key, number, flag) in enumerate(drawn)]
+    by_rows, by_columns = played_both(random, make, RowKey(1), rows)
+    for key in range(keys):
+        of_key = [[row for row in made if row[1] == key] for made in (by_rows, by_columns)]
+        assert of_key[0] == of_key[1]
+    assert (len(by_rows) < (2 * len(rows) - keys if with_before else len(rows))) is not counts
+
+
 DISTINCT_CALLS = (
     call("COUNT", types=TYPES),
     *[call("COUNT", field, types=TYPES, is_distinct=True) for field in (0, 2, 3)],
