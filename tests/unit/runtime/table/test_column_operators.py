@@ -256,6 +256,37 @@ def test_windows_of_columns_are_those_of_rows(seed: int, name: str, keys: str, l
 
 
 @pytest.mark.parametrize("lateness", [10, 1], ids=["in time", "some late"])
+@pytest.mark.parametrize("keys", KEYS)
+def test_windows_that_rows_come_with_are_the_same_in_columns(seed: int, keys: str, lateness: int) -> None:
+    """Rows of a window aggregate have the start and the end of a window; some have none."""
+    random, fields = Random(seed), KEYS[keys]
+    whole = tuple([each for each in CALLS if 4 not in each.arguments and 3 not in each.arguments])
+    rows = []
+    for row in random_rows(random, 150):
+        start = None if random.random() < 0.05 else row[TIME + 1] // 10 * 10
+        rows.append((*row[:4], start, *row[5:TIME + 1], None if start is None else start + 10))
+
+    def make() -> WindowAggregateOperator:
+        return WindowAggregateOperator(
+            key_fields=fields,
+            aggregates=whole,
+            input_types=TYPES,
+            window=WindowSpec(WindowKind.TUMBLE, 10),
+            window_fields=(3, TIME),
+            properties=("start", "end", "time"),
+        )
+
+    marks, cuts = watermarks(random, [(*row[:-1], row[-1] or 0) for row in rows], lateness + 8), random.random()
+    found = [
+        played(Random(cuts), make, RowKey(*fields), rows, as_columns=as_columns, marks=marks)
+        for as_columns in (False, True)
+    ]
+    assert Counter(found[0][0]) == Counter(found[1][0]) and found[0][0]
+    assert found[0][1] == found[1][1]
+    assert bool(found[0][1]) is (lateness == 1)
+
+
+@pytest.mark.parametrize("lateness", [10, 1], ids=["in time", "some late"])
 @pytest.mark.parametrize("keys", ["text", "number", "both"])
 def test_sessions_of_columns_are_those_of_rows(seed: int, keys: str, lateness: int) -> None:
     random, fields = Random(seed), KEYS[keys]
