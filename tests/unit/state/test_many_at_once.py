@@ -158,6 +158,24 @@ def test_values_of_many_keys_are_those_of_each(keys: list[Any], cache_limit: int
     assert one_by_one == [(0, "0"), (1, "1"), (2, "2")]
 
 
+def test_maps_that_are_trusted_have_the_same_bytes() -> None:
+    rows = []
+    for is_trusted in (False, True):
+        store, backend = MemoryStore(), KeyedStateBackend(128)
+        state = backend.get_value_state(ValueStateDescriptor("map", Types.MAP(Types.STRING(), Types.LONG())))
+        if is_trusted:
+            state.trust()
+        backend.bind(store, 1)
+        for key, value in enumerate([{}, {"a": 1}, {"b": 2, "": -1, "ä": 2**62}]):
+            backend.set_key(key)
+            state.hold(value)
+        backend.flush()
+        backend.set_key(2)
+        assert state.value() == {"b": 2, "": -1, "ä": 2**62}
+        rows.append(list(store.scan(b"")))
+    assert rows[0] == rows[1]
+
+
 def test_values_that_are_trusted_have_the_same_bytes() -> None:
     rows = []
     for is_trusted in (False, True):

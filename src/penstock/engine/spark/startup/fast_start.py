@@ -6,7 +6,8 @@ is to blame for a trouble:
 - the JVM maps Spark's classes from an archive (`class_archive`);
 - Python processes leave out the zipped copy of PySpark (`worker_python`);
 - workers are forked from a daemon with their imports done (`worker_daemon`);
-- workers keep what lives long out of garbage collections (`worker_garbage`).
+- workers keep what lives long out of garbage collections (`worker_garbage`), and freed memory for the next block
+  (`worker_memory`).
 
 The first three are chosen in the driver. Workers are told by a variable, which Spark sends with every function.
 """

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.field_columns import Keys, Numbers, encoded, keys_of, objects_of, packed
+from penstock.runtime.field_columns import KeyCodes, Numbers, encoded, keys_of, packed
 from penstock.runtime.operators.table.small_views import Entries, SmallView
 from penstock.runtime.running_columns import stable_order
 from penstock.state.keyed import KeyedStateBackend
@@ -59,7 +59,7 @@ class SeenValues:
         made = {slot: np.zeros(len(codes), np.bool_) for slot, _ in view.slots}
         if not len(pairs.rows):
             return made
-        entries = pairs.entries(np.arange(len(pairs.keys)), keys)
+        entries = pairs.entries(None, keys)
         before = np.array([each or 0 for each in view.view.held_of_all(entries)], np.int64)
         after = before.copy()
         for bit, chosen in enumerate(view.filters):
@@ -97,9 +97,7 @@ class _Pairs(NamedTuple):
         in_order = pairs[order]
         begins = np.diff(in_order, prepend=-1) != 0
         of_keys, of_values = np.divmod(in_order[begins], value_codes.size)
-        known = objects_of(Keys(value_codes.parts(np.arange(value_codes.size)), is_tuple=False))
-        values = [known[at] for at in of_values.tolist()]
-        return _Pairs(of_keys, values, order if valid is None else valid[order], np.cumsum(begins) - 1)
+        return _Pairs(of_keys, _objects(value_codes, of_values), order if valid is None else valid[order], np.cumsum(begins) - 1)
 
     def met(self, mask: Numbers | None) -> tuple[Numbers, Numbers]:
         """The pairs of the rows that a mask is true for, each with its first row."""
@@ -110,14 +108,24 @@ class _Pairs(NamedTuple):
         begins = np.diff(places, prepend=-1) != 0
         return places[begins], rows[begins]
 
-    def entries(self, chosen: Numbers, keys: _Keys) -> Entries:
-        """Some pairs, in order, as entries of a view."""
-        of_keys = self.keys[chosen]
+    def entries(self, chosen: Numbers | None, keys: _Keys) -> Entries:
+        """Some pairs or all, in order, as entries of a view."""
+        of_keys = self.keys if chosen is None else self.keys[chosen]
         starts = np.flatnonzero(np.diff(of_keys, prepend=-1))
         present = of_keys[starts].tolist()
         objects, addresses = ([each[at] for at in present] for each in keys)
-        names = [self.values[at] for at in chosen.tolist()]
+        names = self.values if chosen is None else [self.values[at] for at in chosen.tolist()]
         return Entries(objects, addresses, [*starts.tolist(), len(of_keys)], names)
+
+
+def _objects(values: KeyCodes, codes: Numbers) -> list[Any]:
+    """The values that codes stand for."""
+    (part,) = values.parts(np.arange(values.size))
+    if isinstance(part, np.ndarray):
+        numbers: list[Any] = part[codes].tolist()
+        return numbers
+    texts = part.to_pylist()  # each is made once
+    return [texts[at] for at in codes.tolist()]
 
 
 def _true(column: pa.Array) -> Any:
