@@ -87,7 +87,8 @@ def test_folders_of_columns_are_those_of_rows(seed: int) -> None:
     keys = [("k", 0, parse_type("STRING")), ("m", 2, parse_type("INT"))]
     kinds = [pa.int8(), pa.string(), pa.int64(), pa.int32()]
     batch = pa.RecordBatch.from_arrays(
-        [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), kinds, strict=True)], names=list("abcd")
+        [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), kinds, strict=True)],
+        names=list("abcd"),
     )
     assigner = FolderAssigner(Folders(keys))
     for start, stop in ((0, 200), (3, 4), (50, 120)):

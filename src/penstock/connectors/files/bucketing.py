@@ -80,7 +80,6 @@ class BucketAssigner(ABC):
             buckets.setdefault(bucket, []).append(value)
         return buckets.items()
 
-
     def assign_columns(self, block: ColumnBlock) -> Iterable[tuple[str, ColumnBlock]] | None:
         """Sort a block of columns into buckets, keeping their order in each; None where records have to be asked."""
         return None

@@ -253,7 +253,6 @@ class CsvRows(RowFormat):
         csv.writer(out, lineterminator="\n", **self._layout()).writerows(zip(*columns, strict=True))
         return out.getvalue().encode()
 
-
     def encode_columns(self, columns: Sequence[pa.Array]) -> bytes | None:
         """Columns of texts side by side, unless the options ask for other signs than quotes."""
         layout = self._layout()

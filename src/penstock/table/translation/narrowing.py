@@ -33,12 +33,12 @@ def narrowed(translator: Translator, node: PlanNode) -> Narrowed | None:
     whole = (node.condition, *below.expressions)
     if not all(map(is_deterministic, whole)) or any(map(_calls_users, whole)):
         return None
-    source, parts = below.input, [_inlined(node.condition, below)]
-    if isinstance(source, Filter):
-        source, parts = source.input, [source.condition, *parts]
-    condition = conjunction(parts)
+    inlined, source = _inlined(node.condition, below), below.input
+    if not isinstance(source, Filter):
+        return Narrowed(inlined, below.expressions, source)
+    condition = conjunction([source.condition, inlined])
     assert condition is not None
-    return Narrowed(condition, below.expressions, source)
+    return Narrowed(condition, below.expressions, source.input)
 
 
 def _calls_users(expression: TypedExpression) -> bool:

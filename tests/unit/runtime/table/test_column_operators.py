@@ -264,7 +264,7 @@ def test_windows_that_rows_come_with_are_the_same_in_columns(seed: int, keys: st
     rows = []
     for row in random_rows(random, 150):
         start = None if random.random() < 0.05 else row[TIME + 1] // 10 * 10
-        rows.append((*row[:4], start, *row[5:TIME + 1], None if start is None else start + 10))
+        rows.append((*row[:4], start, *row[5 : TIME + 1], None if start is None else start + 10))
 
     def make() -> WindowAggregateOperator:
         return WindowAggregateOperator(

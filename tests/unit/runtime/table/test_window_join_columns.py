@@ -108,7 +108,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     join = ColumnWindowJoin.joined
 
     def counting(self: ColumnWindowJoin, pieces: Any) -> Any:
-        found.append([piece.count for piece in pieces])
+        found.append([piece.row_count for piece in pieces])
         return join(self, pieces)
 
     monkeypatch.setattr(ColumnWindowJoin, "joined", counting)

@@ -97,7 +97,9 @@ class _Pairs(NamedTuple):
         in_order = pairs[order]
         begins = np.diff(in_order, prepend=-1) != 0
         of_keys, of_values = np.divmod(in_order[begins], value_codes.size)
-        return _Pairs(of_keys, _objects(value_codes, of_values), order if valid is None else valid[order], np.cumsum(begins) - 1)
+        return _Pairs(
+            of_keys, _objects(value_codes, of_values), order if valid is None else valid[order], np.cumsum(begins) - 1
+        )
 
     def met(self, mask: Numbers | None) -> tuple[Numbers, Numbers]:
         """The pairs of the rows that a mask is true for, each with its first row."""

@@ -135,15 +135,15 @@ class TableWindowJoinOperator(KeyedTableOperator):
             window = self._memory.get(end)
             if window is None:
                 if end is None or self._clock.last_instant(end) <= self.watermark:
-                    self._late.inc(piece.count)
+                    self._late.inc(piece.row_count)
                     continue
                 (key,) = key_objects(piece.keys.slice(0, 1))
                 window = self._memory[end] = self._new_window(key, end)
-            if window and not self._is_made_columns(end, window, piece.count):
+            if window and not self._is_made_columns(end, window, piece.row_count):
                 self._add(window, piece)
             else:
                 self._pieces.setdefault(end, []).append(piece)
-            self._count += piece.count
+            self._count += piece.row_count
         if self._count > _MOST_IN_COLUMNS:
             self._write()
 
@@ -153,7 +153,9 @@ class TableWindowJoinOperator(KeyedTableOperator):
         if self._columns is None or sum(map(len, sides)) > most:
             return False
         window.clear()
-        made = [self._columns.piece(side, *map(list, zip(*rows, strict=True))) for side, rows in enumerate(sides) if rows]
+        made = [
+            self._columns.piece(side, *map(list, zip(*rows, strict=True))) for side, rows in enumerate(sides) if rows
+        ]
         self._pieces[end] = made
         return True
 
@@ -259,7 +261,7 @@ class TableWindowJoinOperator(KeyedTableOperator):
             made = self._columns.joined(pieces)
         except Exception:
             return False  # row by row it is found what to say of it
-        self._count -= sum([piece.count for piece in pieces])
+        self._count -= sum([piece.row_count for piece in pieces])
         del self._memory[end], self._pieces[end]
         self.output.emit(list(results), None)
         results.clear()

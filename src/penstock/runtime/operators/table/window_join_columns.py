@@ -36,7 +36,7 @@ class Piece(NamedTuple):
     """As Arrow has them, or a list."""
 
     @property
-    def count(self) -> int:
+    def row_count(self) -> int:
         """How many rows there are."""
         return len(self.keys)
 
@@ -87,7 +87,7 @@ class ColumnWindowJoin:
         """The pairs of rows with equal keys, kinds first."""
         if len({piece.side for piece in pieces}) < 2:
             return []
-        codes = np.split(self._codes(pieces), np.cumsum([piece.count for piece in pieces])[:-1])
+        codes = np.split(self._codes(pieces), np.cumsum([piece.row_count for piece in pieces])[:-1])
         sides = [self._side(number, pieces, codes) for number in (0, 1)]
         made = []
         for lefts, rights in _pairs(sides[0][0], sides[1][0]):
@@ -100,7 +100,7 @@ class ColumnWindowJoin:
     def _codes(self, pieces: Sequence[Piece]) -> Numbers:
         """Numbers of the keys of all pieces, in the order in which keys came."""
         keys = [
-            self._keys[each.side].of([each.fields[at] for at in self._sides[each.side].keys], each.count)
+            self._keys[each.side].of([each.fields[at] for at in self._sides[each.side].keys], each.row_count)
             for each in pieces
         ]
         coded = packed(encoded(joined_keys(keys)))

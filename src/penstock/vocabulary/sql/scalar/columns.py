@@ -215,7 +215,7 @@ class _Columns:
         values, places = known[1], self._levels[-1][1]
         if isinstance(values, pa.Scalar):
             return values
-        if before is not None:  # both are in order
+        if before is not None and places is not None:  # both are in order
             places = pa.array(np.searchsorted(before.to_numpy(), places.to_numpy()))
         return values.take(places)
 
