@@ -367,12 +367,15 @@ class KeyedWriter(ExchangeWriter):
             self._scatter_columns(self._targets_of_columns(keys), block, timestamps)
 
     def _targets_of_columns(self, keys: pa.Array) -> npt.NDArray[Any]:
-        if pa.types.is_struct(keys.type):
+        is_tuple, limit = pa.types.is_struct(keys.type), self._edge.target_max_parallelism
+        # Tuples of other parts than whole numbers repeat, as a rule.
+        if is_tuple and not all(pa.types.is_signed_integer(part.type) for part in keys.type):
             return self._targets_of_tuples(keys)
-        limit = self._edge.target_max_parallelism
         groups = column_key_groups(keys, limit)
         if groups is not None:
             return subtask_of(groups.astype(np.int64), self._targets, limit)  # type: ignore[arg-type, return-value]
+        if is_tuple:
+            return self._targets_of_tuples(keys)
         encoded = keys.dictionary_encode(null_encoding="encode")
         routes = np.fromiter(map(self._routes.__getitem__, encoded.dictionary.to_pylist()), np.int64)
         targets: npt.NDArray[Any] = routes[encoded.indices.to_numpy()]

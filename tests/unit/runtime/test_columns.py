@@ -152,7 +152,7 @@ def test_columns_go_where_their_objects_go(
     assert outcome(True) == outcome(False)
 
 
-@pytest.mark.parametrize("fields", [(), (0,), (0, 1), (1, 0, 1)])
+@pytest.mark.parametrize("fields", [(), (0,), (0, 1), (1, 0, 1), (1, 1)])
 @pytest.mark.parametrize("targets", [1, 3])
 def test_rows_of_tables_go_where_their_keys_say(seed: int, fields: tuple[int, ...], targets: int) -> None:
     """Also where they have no key, and where tuples repeat or have NULLs."""
