@@ -19,6 +19,7 @@ import pyarrow as pa
 from penstock.common.column_block import ColumnBlock, Form
 
 __all__ = [
+    "NO_KEY",
     "ColumnBlock",
     "KeyFields",
     "Stamps",
@@ -32,7 +33,8 @@ __all__ = [
 
 Stamps = npt.NDArray[np.int64]
 KeyFields = str | int | tuple[str | int, ...]
-"""The field that is the key, or the fields that make a tuple of it."""
+"""The field that is the key, or the fields that make a tuple of it; without fields every record has `NO_KEY`."""
+NO_KEY = 0
 
 _MAGIC = b"\xc0PSC"  # pickles begin with 0x80
 _HEAD = struct.Struct("<4sIQ")  # magic, bytes of the heading, records with timestamps
@@ -62,6 +64,8 @@ class _Heading(NamedTuple):
 
 def key_array(block: ColumnBlock, fields: KeyFields) -> pa.Array | None:
     """The keys of a block, a struct where they are tuples; None where only the objects can tell."""
+    if fields == ():
+        return pa.array(np.full(len(block), NO_KEY, np.int64))
     if isinstance(fields, tuple):
         parts = [key_array(block, field) for field in fields]
         if any(part is None for part in parts):

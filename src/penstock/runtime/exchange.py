@@ -25,6 +25,8 @@ from penstock.keys.groups import key_group, key_groups, subtask_of
 from penstock.runtime import rows
 from penstock.runtime.columns import ColumnBlock, KeyFields, Stamps, encode_columns, key_array, key_objects, pieces_of
 from penstock.runtime.failure import current_record, describe_failure
+from penstock.runtime.field_columns import Keys, keys_of, objects_of, packed
+from penstock.runtime.field_columns import encoded as numbered
 from penstock.runtime.key_selection import select_keys
 from penstock.runtime.pending_columns import PendingColumns
 from penstock.runtime.rows import AnyTimestamps, ExchangeRow, Timestamps, Values
@@ -365,15 +367,28 @@ class KeyedWriter(ExchangeWriter):
             self._scatter_columns(self._targets_of_columns(keys), block, timestamps)
 
     def _targets_of_columns(self, keys: pa.Array) -> npt.NDArray[Any]:
-        limit = self._edge.target_max_parallelism
+        is_tuple, limit = pa.types.is_struct(keys.type), self._edge.target_max_parallelism
+        # Tuples of other parts than whole numbers repeat, as a rule.
+        if is_tuple and not all(pa.types.is_signed_integer(part.type) for part in keys.type):
+            return self._targets_of_tuples(keys)
         groups = column_key_groups(keys, limit)
         if groups is not None:
             return subtask_of(groups.astype(np.int64), self._targets, limit)  # type: ignore[arg-type, return-value]
-        if pa.types.is_struct(keys.type):
-            return np.fromiter(map(self._routes.__getitem__, key_objects(keys)), np.int64, len(keys))
+        if is_tuple:
+            return self._targets_of_tuples(keys)
         encoded = keys.dictionary_encode(null_encoding="encode")
         routes = np.fromiter(map(self._routes.__getitem__, encoded.dictionary.to_pylist()), np.int64)
         targets: npt.NDArray[Any] = routes[encoded.indices.to_numpy()]
+        return targets
+
+    def _targets_of_tuples(self, keys: pa.Array) -> npt.NDArray[Any]:
+        parts = keys_of(keys)
+        if parts is None:  # Arrow's idea of equal keys may not be Python's
+            return np.fromiter(map(self._routes.__getitem__, key_objects(keys)), np.int64, len(keys))
+        # An object for each tuple of the block, not for each record.
+        coded = packed(numbered(parts))
+        distinct = objects_of(Keys(coded.parts(np.arange(coded.size)), is_tuple=True))
+        targets: npt.NDArray[Any] = np.array(self._routes.of_all(distinct), np.int64)[coded.codes]
         return targets
 
     def _write_objects(self, values: list[Any], timestamps: Timestamps) -> None:

@@ -27,14 +27,46 @@ class Runs(NamedTuple):
     @staticmethod
     def of(keys: KeyCodes) -> Runs:
         """The runs of keys whose codes are all in use."""
-        # Sixteen bits are sorted by counting, which is ten times as fast.
-        codes = keys.codes.astype(np.uint16) if keys.size <= 2**16 else keys.codes
         lengths = np.bincount(keys.codes, minlength=keys.size)
-        return Runs(np.argsort(codes, kind="stable"), np.cumsum(lengths) - lengths, lengths)
+        return Runs(stable_order(keys.codes), np.cumsum(lengths) - lengths, lengths)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether all records have one key, so that they are in the order of arrival."""
+        return len(self.starts) == 1
+
+    def arrival(self) -> Numbers:
+        """Where in the runs each record is, in the order of arrival."""
+        places = np.empty_like(self.order)
+        places[self.order] = np.arange(len(places))
+        return places
 
     def spread(self, values: Numbers) -> Numbers:
-        """A value of each run for each of its records."""
-        return np.repeat(values, self.lengths)
+        """A value of each run for each of its records, or the one value of one run."""
+        return values if self.is_one else np.repeat(values, self.lengths)
+
+    def sorted(self, column: NumberColumn, *, is_counted: bool) -> NumberColumn:
+        """A column in the order of the runs; of what is counted it only matters where it is."""
+        if self.is_one:
+            return column
+        values, valid = column
+        valid = None if valid is None else valid[self.order]
+        return NumberColumn(values if is_counted else values[self.order], valid)
+
+
+def stable_order(codes: Numbers) -> Numbers:
+    """The places of codes that are not negative, sorted by code and in their order within each."""
+    count, largest = len(codes), int(codes.max(initial=0))
+    if largest == 0:
+        return np.arange(count)
+    if largest < 2**16:  # sorted by counting, which is ten times as fast
+        return np.argsort(codes.astype(np.uint16), kind="stable")
+    bits = count.bit_length()
+    if largest >= 1 << (63 - bits):
+        return np.argsort(codes, kind="stable")
+    # Code and place in one number: plain numbers are sorted in a fraction of the time that their places take.
+    order: Numbers = np.sort(codes.astype(np.int64, copy=False) << bits | np.arange(count)) & ((1 << bits) - 1)
+    return order
 
 
 def running(
@@ -51,7 +83,7 @@ def running(
             steps = np.ones(len(runs.order), np.int64)
             columns.append(NumberColumn(_added(runs, steps, np.array(before, np.int64)), None))
             continue
-        column = numbers[measure.field].take(runs.order)
+        column = runs.sorted(numbers[measure.field], is_counted=measure.kind == "count")
         made = _running_measure(runs, measure, column, before)
         if made is None:
             return None

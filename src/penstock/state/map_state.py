@@ -6,13 +6,13 @@ the length (4) and the bytes of the key come before; a key of a declared type th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.common.own_copies import ATOMS
 from penstock.keys.codec import decode_key, keeps_type
-from penstock.state.hashable_keys import PLAIN_TYPES, code_of, hashable_of, hashable_of_code
+from penstock.state.hashable_keys import PLAIN_TYPES, code_of, codes_of, hashable_of, hashable_of_code
 from penstock.state.serializers import StateSerializer
 from penstock.state.ttl import FIRST_UNSTAMPED, without_stamp
 
@@ -61,6 +61,12 @@ class CachedMap:
             code = self.codes[entry] = code_of(entry)
         return code
 
+    def codes_of(self, entries: list[Hashable]) -> list[bytes]:
+        """Return the encoded map keys of many entries."""
+        new = [entry for entry in entries if entry not in self.codes]
+        self.codes.update(zip(new, codes_of(new), strict=True))
+        return list(map(self.codes.__getitem__, entries))
+
     def set(self, entry: Hashable, pair: Entry | None) -> None:
         """Set or, by None, remove an entry."""
         if (self.pairs.get(entry) is None) != (pair is None):
@@ -93,6 +99,7 @@ class KeyedMapState:
         self._backend = backend
         self.name = name
         self._dumps, self._loads = serializer.dumps, serializer.loads
+        self._dumps_unchecked = serializer.dumps_unchecked or serializer.dumps
         self._keys = keys
         self._check_key = None if keys.is_pickle else keys.check
         self._is_kept_by_row = keys.schema["type"] in KEPT_BY_ROW
@@ -138,6 +145,39 @@ class KeyedMapState:
             self._backend.cached += 1
         found.pairs[entry] = (key, value)
         found.changed.add(entry)
+
+    def trust(self) -> None:
+        """Leave out the check of types from now on: entries are an operator's own, who knows what they are."""
+        self._dumps, self._check_key = self._dumps_unchecked, None
+
+    def held_of(self, keys: Sequence[Any]) -> list[Any]:
+        """Return what `held` does, for several map keys of `PLAIN_TYPES`; not with a time to live."""
+        found = self._maps.get(self._backend.address) or self._current()
+        pairs = found.pairs
+        missing = [] if found.is_complete else [key for key in keys if key not in pairs]
+        if missing:
+            codes = codes_of(missing)
+            prefix, get = self._backend.row(found.address, self.name), self._backend.store.get
+            for key, code in zip(missing, codes, strict=True):
+                data = get(prefix + code)
+                pairs[key] = None if data is None else self._decode(code, data)
+            found.codes.update(zip(missing, codes, strict=True))
+            found.order = None
+            self._backend.cached += len(missing)
+        return [None if pair is None else pair[1] for pair in map(pairs.get, keys)]
+
+    def hold_all(self, entries: Mapping[Any, Any], *, are_all: bool = False) -> None:
+        """Do what `hold` does, for several map keys of `PLAIN_TYPES`; not with a time to live.
+
+        `are_all`: the map is known to have no other entries, so that nobody has to look for them.
+        """
+        found = self._maps.get(self._backend.address) or self._current()
+        before = len(found.pairs)
+        found.pairs.update(zip(entries, entries.items(), strict=True))
+        found.changed.update(entries)
+        found.order = None
+        found.is_complete = found.is_complete or are_all
+        self._backend.cached += len(found.pairs) - before
 
     def put_all(self, dict_value: Mapping[Any, Any] | Iterable[Pair]) -> None:
         """Set several entries."""
@@ -288,14 +328,16 @@ class KeyedMapState:
 
     def _write_map(self, found: CachedMap) -> None:
         prefix = self._backend.row(found.address, self.name)
-        store = self._backend.store
-        for entry in found.changed:
-            pair = found.pairs[entry]
-            row = prefix + found.code(entry)
+        store, pairs, encode = self._backend.store, found.pairs, self._encode
+        codes = found.codes_of(list(found.changed))
+        entries = []
+        for entry, code in zip(found.changed, codes, strict=True):
+            pair = pairs[entry]
             if pair is None:
-                store.delete(row)
+                store.delete(prefix + code)
             else:
-                store.put(row, self._encode(pair))
+                entries.append((prefix + code, encode(pair)))
+        store.put_many(entries)
         found.changed.clear()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +23,11 @@ from penstock.keys.codec import encode_key
 from penstock.keys.group_columns import column_key_groups, int_key_groups
 from penstock.keys.groups import key_group
 from penstock.runtime import exchange, rows
-from penstock.runtime.columns import ColumnBlock, decode_columns, encode_columns, key_objects
+from penstock.runtime.columns import ColumnBlock, decode_columns, encode_columns, holds_columns, key_objects
 from penstock.runtime.exchange import RowEmitter, create_writer
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.operators import MapOperator
+from penstock.runtime.operators.table import RowKey
 from penstock.runtime.rows import ExchangeRow
 from tests.unit.runtime.rig import Rig
 
@@ -148,6 +150,24 @@ def test_columns_go_where_their_objects_go(
         return sent.by_target()
 
     assert outcome(True) == outcome(False)
+
+
+@pytest.mark.parametrize("fields", [(), (0,), (0, 1), (1, 0, 1), (1, 1)])
+@pytest.mark.parametrize("targets", [1, 3])
+def test_rows_of_tables_go_where_their_keys_say(seed: int, fields: tuple[int, ...], targets: int) -> None:
+    """Also where they have no key, and where tuples repeat or have NULLs."""
+    random = Random(seed)
+    drawn = [(0, random.choice([None, "a", "b", "ä" * 300]), random.choice([None, 1, -5, 2**62])) for _ in range(200)]
+    columns = zip(*drawn, strict=True)
+    arrays = [pa.array(each, kind) for each, kind in zip(columns, (pa.int8(), pa.string(), pa.int64()), strict=True)]
+    block = ColumnBlock(pa.RecordBatch.from_arrays(arrays, names=["k", "f0", "f1"]), "tuple")
+    sent = [Sent(Partitioning(Exchange.KEYED, RowKey(*fields)), targets) for _ in range(2)]
+    for start, stop in ((0, 90), (90, 91), (91, 200)):
+        part = block.slice(start, stop)
+        sent[0].writer.write(part, None)
+        sent[1].writer.write(part.values(), None)
+    assert sent[0].by_target() == sent[1].by_target()
+    assert sent[0].rows and all(holds_columns(row.payload) for row in sent[0].rows)
 
 
 @settings(max_examples=100, deadline=None)

@@ -109,6 +109,34 @@ def test_an_entry_of_a_map_that_is_put_again_is_cached_once() -> None:
     assert backend.cached == 3  # the map and its two entries
 
 
+@pytest.mark.parametrize("is_trusted", [False, True])
+@pytest.mark.parametrize("names", [["a", "ä", "", "b"], [5, -1, 0, 2**63 - 1]], ids=["texts", "numbers"])
+def test_entries_of_a_map_that_are_held_together_are_those_of_each(names: list[Any], is_trusted: bool) -> None:
+    stores = MemoryStore(), MemoryStore()
+    for is_many, store in zip((False, True), stores, strict=True):
+        backend = KeyedStateBackend(128)
+        kind = Types.STRING() if isinstance(names[0], str) else Types.LONG()
+        state = backend.get_map_state(MapStateDescriptor("map", kind, Types.LONG()))
+        if is_trusted:
+            state.trust()
+        for version, part in enumerate((names[:2], names[1:3], names)):
+            backend.bind(store, version)
+            backend.set_key("k")
+            held = state.held_of(part) if is_many else [state.held(each) for each in part]
+            made = {name: (value or 0) + 1 + version for name, value in zip(part, held, strict=True)}
+            if is_many:
+                state.hold_all(made, are_all=version == 0)
+            else:
+                for name, value in made.items():
+                    state.hold(name, value)
+            state.remove(names[0])
+            assert [state.held(each) for each in names[1:3]] == state.held_of(names[1:3])
+            assert dict(state.items()) == {name: state.get(name) for name in names if state.contains(name)}
+            backend.end_batch(0)
+            backend.unbind()
+    assert stores[0].snapshot() == stores[1].snapshot() != {}
+
+
 @pytest.mark.parametrize("cache_limit", [0, 3, 100_000])
 @pytest.mark.parametrize("keys", [[1, 2, 3], ["a", "b", ""], [("a", 1), ("b", None), ("a", 2)]], ids=str)
 def test_values_of_many_keys_are_those_of_each(keys: list[Any], cache_limit: int) -> None:
@@ -128,6 +156,24 @@ def test_values_of_many_keys_are_those_of_each(keys: list[Any], cache_limit: int
         backend.set_key(key)
         one_by_one.append(state.value())
     assert one_by_one == [(0, "0"), (1, "1"), (2, "2")]
+
+
+def test_maps_that_are_trusted_have_the_same_bytes() -> None:
+    rows = []
+    for is_trusted in (False, True):
+        store, backend = MemoryStore(), KeyedStateBackend(128)
+        state = backend.get_value_state(ValueStateDescriptor("map", Types.MAP(Types.STRING(), Types.LONG())))
+        if is_trusted:
+            state.trust()
+        backend.bind(store, 1)
+        for key, value in enumerate([{}, {"a": 1}, {"b": 2, "": -1, "ä": 2**62}]):
+            backend.set_key(key)
+            state.hold(value)
+        backend.flush()
+        backend.set_key(2)
+        assert state.value() == {"b": 2, "": -1, "ä": 2**62}
+        rows.append(list(store.scan(b"")))
+    assert rows[0] == rows[1]
 
 
 def test_values_that_are_trusted_have_the_same_bytes() -> None:

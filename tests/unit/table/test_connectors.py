@@ -173,6 +173,15 @@ def test_overwriting_is_refused(tables: StreamTableEnvironment) -> None:
         tables.sql_query("SELECT 1").execute_insert("b", overwrite=True)
 
 
+def test_a_blackhole_needs_no_rows_before_an_update(tables: StreamTableEnvironment) -> None:
+    tables.create_temporary_view("t", tables.from_elements([("a", 1), ("a", 2)], ["name", "x"]))
+    tables.execute_sql("CREATE TABLE b (name STRING, n BIGINT) WITH ('connector' = 'blackhole')")
+    query = "SELECT name, COUNT(*) FROM t GROUP BY name"
+    assert "changelogMode=[I,UA]" in tables.explain_sql(f"INSERT INTO b {query}")
+    assert "changelogMode=[I,UB,UA]" in tables.explain_sql(query)
+    tables.execute_sql(f"INSERT INTO b {query}").wait()
+
+
 def test_a_database_follows_an_updating_query(tables: StreamTableEnvironment, tmp_path: Path) -> None:
     file = tmp_path / "x.db"
     with sqlite3.connect(file) as database:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from penstock.common.column_block import ColumnBlock
 from penstock.errors import ConfigurationError, SinkError
 
 _FOLDER_BYTES_MAX = 255
@@ -79,6 +80,10 @@ class BucketAssigner(ABC):
             buckets.setdefault(bucket, []).append(value)
         return buckets.items()
 
+    def assign_columns(self, block: ColumnBlock) -> Iterable[tuple[str, ColumnBlock]] | None:
+        """Sort a block of columns into buckets, keeping their order in each; None where records have to be asked."""
+        return None
+
 
 class BasePathBucketAssigner(BucketAssigner):
     """One bucket, the base path."""
@@ -92,6 +97,10 @@ class BasePathBucketAssigner(BucketAssigner):
     ) -> Iterable[tuple[str, list[Any]]]:
         """Keep the block whole."""
         return [("", values)]
+
+    def assign_columns(self, block: ColumnBlock) -> Iterable[tuple[str, ColumnBlock]] | None:
+        """Keep the block whole; a class derived from this one may not."""
+        return [("", block)] if type(self) is BasePathBucketAssigner else None
 
 
 @dataclass(frozen=True)

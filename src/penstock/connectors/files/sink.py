@@ -268,15 +268,17 @@ class FileWriter(SinkWriter):
             self._append(checked_bucket(bucket, self._name), self._encoder.encode(group))
 
     def write_columns(self, block: ColumnBlock, timestamps: Any, watermark: int) -> None:
-        """Append columns to the chunk there, where all records go to one bucket and the format takes columns."""
+        """Append columns to the chunks of their buckets, where the assigner and the format take columns."""
         if not len(block):
             return
-        goes_to_one = type(self._sink.bucket_assigner) is BasePathBucketAssigner
-        encoded = self._encoder.encode_columns(block) if goes_to_one else None
-        if encoded is None:
+        buckets = self._sink.bucket_assigner.assign_columns(block)
+        if buckets is None:
             super().write_columns(block, timestamps, watermark)
-        else:
-            self._append("", encoded)
+            return
+        for bucket, part in buckets:
+            encoded = self._encoder.encode_columns(part)
+            made = self._encoder.encode(part.values()) if encoded is None else encoded
+            self._append(checked_bucket(bucket, self._name), made)
 
     def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
         """Close the chunks, and merge those of each finished part into the file to publish."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from penstock.common.composite_types import FrozenListTypeInfo
+from penstock.common.composite_types import FrozenListTypeInfo, MapTypeInfo
 from penstock.common.typeinfo import TupleTypeInfo, TypeInformation, Types
 from penstock.errors import StateError
 from penstock.state.serializers.basic_forms import MisfitError
@@ -36,6 +36,8 @@ def _is_plain(type_info: TypeInformation) -> bool:
         return all(map(_is_plain, type_info.get_field_types()))
     if isinstance(type_info, FrozenListTypeInfo):
         return _is_plain(type_info.element_type)
+    if isinstance(type_info, MapTypeInfo):
+        return _is_plain(type_info.key_type) and _is_plain(type_info.value_type)
     return bool(schema_of(type_info)["type"] in _PLAIN)
 
 
@@ -86,7 +88,7 @@ class TypedSerializer(StateSerializer):
         self._older: dict[bytes, Callable[[bytes], Any]] = {}
         self.dumps = self._make_dumps()
         self.loads = self._make_loads()
-        if self.schema["type"] == "TUPLE" and _is_plain(type_info):
+        if self.schema["type"] in ("TUPLE", "MAP") and _is_plain(type_info):
             self.dumps_unchecked = self._encoding.pack
 
     def learn(self, written: Schema) -> None:

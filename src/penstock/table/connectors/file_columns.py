@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pyarrow as pa
 
-from penstock.connectors.files.bucketing import BucketAssigner, BucketContext
+from penstock.common.column_block import ColumnBlock
+from penstock.connectors.files.bucketing import BucketAssigner, BucketContext, FunctionBucketAssigner
 from penstock.errors import SqlError
 from penstock.formats.avro_format import AvroFormat
 from penstock.formats.file_formats import FileFormat
@@ -21,7 +23,7 @@ from penstock.table.java_texts import java_text
 from penstock.vocabulary.sql.external_values import external_row
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 
-__all__ = ["COLUMNAR", "DEFAULT_PARTITION", "Folders", "StoredRows", "file_format"]
+__all__ = ["COLUMNAR", "DEFAULT_PARTITION", "FolderAssigner", "Folders", "StoredRows", "file_format"]
 
 DEFAULT_PARTITION = "__DEFAULT_PARTITION__"
 COLUMNAR = ("parquet", "avro", "orc")
@@ -100,7 +102,10 @@ class Folders:
 
     def __call__(self, row: tuple[Any, ...]) -> str:
         """The folder of a row."""
-        values = tuple([row[at + 1] for _, at, _ in self.keys])
+        return self.of(tuple([row[at + 1] for _, at, _ in self.keys]))
+
+    def of(self, values: tuple[Any, ...]) -> str:
+        """The folder of values of the partition columns."""
         found = self._known.get(values)
         if found is None:
             if len(self._known) > _KNOWN_FOLDERS:
@@ -114,6 +119,33 @@ class Folders:
             text = self.default if value is None else quote(java_text(declared)(value), safe=" +-.,_")
             parts.append(f"{key}={text}")
         return "/".join(parts)
+
+
+class FolderAssigner(FunctionBucketAssigner):
+    """Sorts rows into the folders of `Folders`, which is its function."""
+
+    function: Folders
+
+    def assign_columns(self, block: ColumnBlock) -> Iterable[tuple[str, ColumnBlock]] | None:
+        """Rows by folder, where the partition columns are texts and whole numbers."""
+        columns = [block.batch.column(at + 1) for _, at, _ in self.function.keys]
+        if not all(pa.types.is_string(each.type) or pa.types.is_integer(each.type) for each in columns):
+            return None
+        codes = np.zeros(len(block), np.int64)
+        for column in columns:
+            encoded = column.dictionary_encode(null_encoding="encode")
+            # Numbered anew after each column, so that they stay small.
+            wide = codes * len(encoded.dictionary) + encoded.indices.to_numpy()
+            codes = pa.array(wide).dictionary_encode().indices.to_numpy().astype(np.int64)
+        order = np.argsort(codes, kind="stable")
+        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        sorted_block = block if len(starts) == 1 else block.take(order)
+        values = [column.take(pa.array(order[starts])).to_pylist() for column in columns]
+        folders = map(self.function.of, zip(*values, strict=True))
+        buckets: dict[str, list[ColumnBlock]] = {}
+        for folder, start, stop in zip(folders, starts.tolist(), [*starts[1:].tolist(), len(block)], strict=True):
+            buckets.setdefault(folder, []).append(sorted_block.slice(start, stop))
+        return [(folder, part) for folder, parts in buckets.items() for part in parts]
 
 
 class StoredRows(BucketAssigner):

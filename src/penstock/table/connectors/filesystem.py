@@ -9,15 +9,22 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from penstock.common.column_block import ColumnBlock
 from penstock.common.time import Duration
-from penstock.connectors.files.bucketing import FunctionBucketAssigner
 from penstock.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy
 from penstock.datastream.stream import DataStream
 from penstock.errors import SqlError
 from penstock.formats.file_formats import BlockEncoder, ByteEncoder, FileFormat
 from penstock.graph.setting_values import memory_size
 from penstock.table.connectors.contract import INSERTS, Connector, TableContext, TableSink, TableSource
-from penstock.table.connectors.file_columns import COLUMNAR, DEFAULT_PARTITION, Folders, StoredRows, file_format
+from penstock.table.connectors.file_columns import (
+    COLUMNAR,
+    DEFAULT_PARTITION,
+    FolderAssigner,
+    Folders,
+    StoredRows,
+    file_format,
+)
 from penstock.table.connectors.row_formats import FORMAT_KEYS, RowFormat, row_format
 from penstock.table.element_functions import ToRow
 from penstock.vocabulary.sql.external_values import to_internal
@@ -173,7 +180,7 @@ class _FileTableSink(TableSink):
         folders = Folders([(key, at, row_type.parts[at]) for key, at in places], default)
         if form in LINES:
             lines = _Lines(row_format(form, stored, options, self.table.name), keep)
-            assigner = FunctionBucketAssigner(folders) if places else None
+            assigner = FolderAssigner(folders) if places else None
             return FileSink(options["path"], lines, bucket_assigner=assigner, rolling_policy=self._rolling())
         if form not in COLUMNAR:
             raise SqlError(
@@ -212,6 +219,9 @@ class _LineEncoder(ByteEncoder):
         super().__init__(sink_name)
         self._form = form
         self._keep = keep
+
+    def encode_columns(self, block: ColumnBlock) -> bytes | None:
+        return self._form.encode_columns([block.batch.column(at + 1) for at in self._keep])
 
     def encode(self, values: list[Any]) -> bytes:
         try:

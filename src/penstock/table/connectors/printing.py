@@ -13,6 +13,7 @@ from penstock.runtime.operators.sink import DriverSinkOperator
 from penstock.table.connectors.contract import Connector, TableContext, TableSink
 from penstock.table.java_texts import java_row_text
 from penstock.vocabulary.sql.logical_types import LogicalType
+from penstock.vocabulary.sql.row_kinds import UPDATE_BEFORE
 
 __all__ = ["BlackHoleConnector", "PrintConnector"]
 
@@ -71,7 +72,7 @@ class PrintConnector(Connector):
 
 class _NothingTable(TableSink):
     def accepts(self, kinds: frozenset[int]) -> frozenset[int]:
-        return kinds
+        return kinds - {UPDATE_BEFORE}  # as Flink's: who drops rows does not need them twice
 
     def consume(
         self,

@@ -15,8 +15,11 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
+
 from penstock.errors import SqlError
 from penstock.table.connectors.contract import ALL_KINDS, INSERTS
+from penstock.table.connectors.csv_columns import csv_lines
 from penstock.table.connectors.json_values import JsonTexts, from_json, to_json
 from penstock.vocabulary.sql.external_values import to_internal
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
@@ -76,6 +79,10 @@ class RowFormat(ABC):
     def encode_lines(self, rows: Sequence[Row], fields: Sequence[int]) -> bytes:
         """Some fields of rows as lines; the type of rows is that of these fields."""
         return b"".join([self.encode((row[0], *[row[at + 1] for at in fields])) + b"\n" for row in rows])
+
+    def encode_columns(self, columns: Sequence[pa.Array]) -> bytes | None:
+        """The same of columns; None where rows have to be asked."""
+        return None
 
     @abstractmethod
     def decoder(self) -> Callable[[bytes], list[Row]]:
@@ -245,6 +252,14 @@ class CsvRows(RowFormat):
         out = io.StringIO()
         csv.writer(out, lineterminator="\n", **self._layout()).writerows(zip(*columns, strict=True))
         return out.getvalue().encode()
+
+    def encode_columns(self, columns: Sequence[pa.Array]) -> bytes | None:
+        """Columns of texts side by side, unless the options ask for other signs than quotes."""
+        layout = self._layout()
+        if layout["quotechar"] is None or layout["escapechar"] is not None:
+            return None
+        null = self.options.get("null-literal", "")
+        return csv_lines(columns, self._writers, null, layout["delimiter"], layout["quotechar"])
 
 
 def _csv_writer(declared: LogicalType) -> Callable[[Any], str] | None:

@@ -12,6 +12,7 @@ from penstock.table.algebra import nodes
 from penstock.table.algebra.changelog_nodes import FromChangelog, ToChangelog
 from penstock.table.algebra.nodes import PlanNode
 from penstock.table.algebra.table_api_nodes import FinalRows
+from penstock.table.translation.narrowing import narrowed
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 from penstock.vocabulary.sql.typed_expressions import FieldRef, Literal, TypedExpression
 from penstock.vocabulary.sql.user_functions import USER_FUNCTION
@@ -96,7 +97,7 @@ def projection(translator: Translator, node: nodes.Project) -> DataStream:
     """Other columns of the same rows."""
     source: PlanNode = node.input
     condition: TypedExpression | None = None
-    if isinstance(source, nodes.Filter):
+    if isinstance(source, nodes.Filter) and narrowed(translator, source) is None:
         condition, source = source.condition, source.input
     if condition is None and _is_identity(node):
         return translator.stream(source)
@@ -112,6 +113,12 @@ def _is_identity(node: nodes.Project) -> bool:
 
 def filter_rows(translator: Translator, node: nodes.Filter) -> DataStream:
     """The rows for which a condition holds."""
+    both = narrowed(translator, node)
+    if both is not None:
+        made = operators.CalcOperator(
+            condition=both.condition, projections=both.projections, zone=translator.settings.zone
+        )
+        return translator.forward(node, made, both.source)
     operator = operators.CalcOperator(condition=node.condition, zone=translator.settings.zone)
     return translator.forward(node, operator, node.input)
 

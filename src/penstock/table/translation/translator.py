@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -72,6 +73,7 @@ class Translator:
         self.reuse = Reuse() if reuse is None else reuse
         self._meanings = Meanings(plan.modes)
         self._streams: dict[PlanNode, DataStream] = {}
+        self._readers: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
 
     def stream(self, node: PlanNode) -> DataStream:
         """The stream of a node's rows."""
@@ -89,6 +91,24 @@ class Translator:
         if translate is None:
             raise SqlValidationError(f"{node.describe()} cannot be run yet.")
         return translate(self, node)
+
+    def is_read_once(self, node: PlanNode) -> bool:
+        """Whether one operator reads a node: nobody else does, nor a node that does the same."""
+        if not self._readers:
+            self._find_readers(self.plan.root)
+        return len(self._readers[self._identity(node)]) == 1
+
+    def _find_readers(self, node: PlanNode) -> None:
+        for each in node.inputs:
+            readers = self._readers[self._identity(each)]
+            is_new = not readers
+            readers.add(self._identity(node))
+            if is_new:
+                self._find_readers(each)
+
+    def _identity(self, node: PlanNode) -> Hashable:
+        meaning = self._meanings.of(node) if self.settings.reuses_parts else None
+        return id(node) if meaning is None else meaning
 
     def mode(self, node: PlanNode) -> ChangelogMode:
         """The changelog mode of a node."""

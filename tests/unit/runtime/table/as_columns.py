@@ -51,9 +51,6 @@ def block_of(rows: list[tuple[Any, ...]], types: tuple[LogicalType, ...] = TYPES
 
 def feed_columns(harness: Any, rows: list[Any], key: RowKey | None = None, types: Any = TYPES, index: int = 0) -> None:
     """Feed rows as columns."""
-    if key is not None and not key.fields:  # without a key only objects travel
-        harness.process_elements([(row, None) for row in rows])
-        return
     payload = encode_columns(block_of(rows, types), None, None if key is None else key.key_fields)
     harness._feed(index, exchange_rows.DATA, payload)
 

@@ -93,6 +93,33 @@ def test_a_group_by_puts_out_the_same_changelog(seed: int, name: str, with_befor
     assert len(by_rows) == len(by_columns)
 
 
+@pytest.mark.parametrize("with_before", [True, False], ids=["with -U", "without -U"])
+@pytest.mark.parametrize("counts", [True, False], ids=["a count of all rows", "none"])
+@pytest.mark.parametrize("keys", [1, 7], ids=["one key", "seven"])
+def test_rows_that_change_nothing_put_out_nothing(seed: int, with_before: bool, counts: bool, keys: int) -> None:
+    """A mean or a maximum may stay as it is; the number of all rows never does."""
+    random, types = Random(seed), tuple([each.not_null() for each in TYPES])
+    calls = (call("AVG", 2, types=types), call("MAX", 3, types=types), call("SUM", 2, types=types, filter=5))
+    calls = (*calls, call("COUNT", types=types)) if counts else calls
+
+    def make() -> GroupAggregateOperator:
+        return GroupAggregateOperator(
+            key_fields=(1,),
+            aggregates=calls,
+            input_types=types,
+            needs_retraction=False,
+            generate_update_before=with_before,
+        )
+
+    drawn = [(random.randrange(keys), random.randrange(3), random.random() < 0.4) for _ in range(120)]
+    rows = [(0, "a", key, number, 5, 0.5, flag, at) for at, (key, number, flag) in enumerate(drawn)]
+    by_rows, by_columns = played_both(random, make, RowKey(1), rows)
+    for key in range(keys):
+        of_key = [[row for row in made if row[1] == key] for made in (by_rows, by_columns)]
+        assert of_key[0] == of_key[1]
+    assert (len(by_rows) < (2 * len(rows) - keys if with_before else len(rows))) is not counts
+
+
 DISTINCT_CALLS = (
     call("COUNT", types=TYPES),
     *[call("COUNT", field, types=TYPES, is_distinct=True) for field in (0, 2, 3)],
@@ -231,6 +258,37 @@ def test_windows_of_columns_are_those_of_rows(seed: int, name: str, keys: str, l
     assert materialized(found[0][0]) == materialized(found[1][0])
     assert found[0][1] == found[1][1]
     assert [row[-1] for row in found[1][0]] == sorted(row[-1] for row in found[1][0])  # windows come in their order
+
+
+@pytest.mark.parametrize("lateness", [10, 1], ids=["in time", "some late"])
+@pytest.mark.parametrize("keys", KEYS)
+def test_windows_that_rows_come_with_are_the_same_in_columns(seed: int, keys: str, lateness: int) -> None:
+    """Rows of a window aggregate have the start and the end of a window; some have none."""
+    random, fields = Random(seed), KEYS[keys]
+    whole = tuple([each for each in CALLS if 4 not in each.arguments and 3 not in each.arguments])
+    rows = []
+    for row in random_rows(random, 150):
+        start = None if random.random() < 0.05 else row[TIME + 1] // 10 * 10
+        rows.append((*row[:4], start, *row[5 : TIME + 1], None if start is None else start + 10))
+
+    def make() -> WindowAggregateOperator:
+        return WindowAggregateOperator(
+            key_fields=fields,
+            aggregates=whole,
+            input_types=TYPES,
+            window=WindowSpec(WindowKind.TUMBLE, 10),
+            window_fields=(3, TIME),
+            properties=("start", "end", "time"),
+        )
+
+    marks, cuts = watermarks(random, [(*row[:-1], row[-1] or 0) for row in rows], lateness + 8), random.random()
+    found = [
+        played(Random(cuts), make, RowKey(*fields), rows, as_columns=as_columns, marks=marks)
+        for as_columns in (False, True)
+    ]
+    assert Counter(found[0][0]) == Counter(found[1][0]) and found[0][0]
+    assert found[0][1] == found[1][1]
+    assert bool(found[0][1]) is (lateness == 1)
 
 
 @pytest.mark.parametrize("lateness", [10, 1], ids=["in time", "some late"])

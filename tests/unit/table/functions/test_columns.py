@@ -156,6 +156,36 @@ def test_columns_give_what_rows_give(test: TypedExpression | None, made: list[Ty
     assert repr(rows_of(calc(batch_of(rows)))) == repr(expected)
 
 
+@settings(max_examples=60)
+@given(parts=st.lists(condition(1) | condition(2), min_size=2, max_size=4), made=st.lists(MADE, max_size=2))
+def test_parts_of_a_condition_are_asked_one_after_the_other(
+    parts: list[TypedExpression], made: list[TypedExpression]
+) -> None:
+    """What the parts compute is known to those after them, and to what is made of the rows that are left."""
+    test = parts[0]
+    for each in parts[1:]:
+        test = call("AND", [test, each])
+    computed = [*parts, *made]  # all of it is there before
+    calc = columnar_calc(test, computed)
+    if calc is None:
+        return
+    rows = random_rows(150, 13)
+    expected = compiled_calc(test, computed)([(0, *row) for row in rows])
+    assert repr(rows_of(calc(batch_of(rows)))) == repr(expected)
+
+
+def test_a_part_of_a_condition_sees_only_rows_that_those_before_it_leave() -> None:
+    positive = call(">", [field(INT), Literal(0, INT.not_null())])
+    shared = call("/", [cast(field(SMALLINT), BIGINT), field(INT)])  # refuses what is not positive
+    natural = call(">=", [field(SMALLINT), Literal(0, SMALLINT.not_null())])
+    test = call("AND", [call("AND", [natural, positive]), call("<", [shared, Literal(5, INT.not_null())])])
+    calc = columnar_calc(test, [shared, field(STRING)], EvaluationContext())
+    assert calc is not None
+    rows = [(number, 1, other, 0.5, "a", True, 0) for number in (3, 0, -2, 2) for other in (7, -1, 12, 0)]
+    expected = compiled_calc(test, [shared, field(STRING)])([(0, *row) for row in rows])
+    assert rows_of(calc(batch_of(rows))) == expected and expected
+
+
 FLAG, OTHER = field(BOOLEAN), call(">", [field(INT), field(BIGINT)])
 ONE_BY_ONE = [
     call("AND", [FLAG, OTHER]),

@@ -7,7 +7,8 @@ is to blame for a trouble:
 - Python processes leave out the zipped copy of PySpark (`worker_python`);
 - those of sources are forked from one with their imports done (`forked_processes`);
 - workers are forked from a daemon with their imports done (`worker_daemon`);
-- workers keep what lives long out of garbage collections (`worker_garbage`).
+- workers keep what lives long out of garbage collections (`worker_garbage`), and freed memory for the next block
+  (`worker_memory`).
 
 The first four are chosen in the driver. Workers are told by a variable, which Spark sends with every function.
 """

@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from penstock.engine.spark.startup.fast_start import is_fast
+from penstock.engine.spark.startup.worker_memory import keep_freed_memory
 
 _SLOW_SECONDS = 0.004
 _THAW_SECONDS = 600.0
@@ -65,4 +66,5 @@ def keep_collections_short() -> None:
         _garbage = WorkerGarbage()
         gc.callbacks.append(_garbage.on_collection)
         gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
+        keep_freed_memory()
     _garbage.on_task()

@@ -86,6 +86,11 @@ class ColumnarCalls:
         self.slot_types = [pa.float64() if each.is_float else pa.int64() for each in slots]
 
     @property
+    def counts_all(self) -> bool:
+        """Whether one of the results is the number of all rows, which every row changes."""
+        return any(each.function == "COUNT" and self.measures[each.first].field is None for each in self._results)
+
+    @property
     def fields(self) -> set[int]:
         """The numbers of the fields that the calls read."""
         return {at for each in self._slots for at in (each.field, each.filter) if at is not None}

@@ -87,17 +87,18 @@ class GroupColumns:
     ) -> pa.RecordBatch:
         """The changes in the order of arrival; slots are in the order of the runs."""
         results = self._calls.result_columns(slots)
-        first = self._first_results(before)
-        earlier = [_shifted(column, runs.starts, start) for column, start in zip(results, first, strict=True)]
         begins = np.zeros(len(runs.order), np.bool_)
         begins[runs.starts] = is_new
-        is_changed = np.zeros(len(begins), np.bool_)
-        for old, new in zip(earlier, results, strict=True):
+        if self._calls.counts_all and not self._with_update_before:
+            return self._upserts(runs, key_columns, results, begins, texts)
+        first = self._first_results(before)
+        earlier = [_shifted(column, runs.starts, start) for column, start in zip(results, first, strict=True)]
+        is_changed = np.full(len(begins), self._calls.counts_all)
+        for old, new in zip(earlier, results, strict=True) if not self._calls.counts_all else ():
             is_changed |= _differs(old, new)
         width = 2 if self._with_update_before else 1
         emitted = np.where(begins, 1, np.where(is_changed, width, 0))
-        arrival = np.empty_like(runs.order)
-        arrival[runs.order] = np.arange(len(arrival))
+        arrival = runs.arrival()
         places = np.repeat(arrival, emitted[arrival])  # in the order of arrival, where in the runs each change is
         is_second = np.zeros(len(places), np.bool_)
         is_second[1:] = places[1:] == places[:-1]
@@ -105,13 +106,32 @@ class GroupColumns:
         kinds = np.where(begins[places], INSERT, np.where(is_before, UPDATE_BEFORE, UPDATE_AFTER)).astype(np.int8)
         chosen = [_chosen(old, new, places, is_before) for old, new in zip(earlier, results, strict=True)]
         rows = pa.array(runs.order[places])
-        arrays = [pa.array(kinds), *[each.take(rows) for each in key_columns], *self._calls.arrays(chosen, texts)]
-        return pa.RecordBatch.from_arrays(arrays, names=[KIND_COLUMN, *[f"f{at}" for at in range(len(arrays) - 1)]])
+        return _batch(kinds, [each.take(rows) for each in key_columns], self._calls.arrays(chosen, texts))
+
+    def _upserts(
+        self,
+        runs: Runs,
+        key_columns: list[pa.Array],
+        results: list[NumberColumn],
+        begins: Numbers,
+        texts: RankedTexts | None,
+    ) -> pa.RecordBatch:
+        """The changes where each row makes just one: its key and the results with it."""
+        if not runs.is_one:
+            arrival = runs.arrival()
+            begins, results = begins[arrival], [column.take(arrival) for column in results]
+        kinds = np.where(begins, np.int8(INSERT), np.int8(UPDATE_AFTER))
+        return _batch(kinds, key_columns, self._calls.arrays(results, texts))
 
     def _first_results(self, before: list[tuple[Any, ...]]) -> list[NumberColumn]:
         """The results of each run before its first record."""
         numbers = self._calls.slots_of_accumulators(before)
         return self._calls.result_columns([numbers[at] for at in range(self._calls.slot_count)])
+
+
+def _batch(kinds: Numbers, keys: list[pa.Array], results: list[pa.Array]) -> pa.RecordBatch:
+    arrays = [pa.array(kinds), *keys, *results]
+    return pa.RecordBatch.from_arrays(arrays, names=[KIND_COLUMN, *[f"f{at}" for at in range(len(arrays) - 1)]])
 
 
 def _shifted(column: NumberColumn, starts: Numbers, first: NumberColumn) -> NumberColumn:

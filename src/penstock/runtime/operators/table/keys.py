@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from penstock.common.column_block import ColumnSelector
+from penstock.runtime.columns import NO_KEY
 
 
 class RowKey(ColumnSelector):
@@ -20,10 +21,10 @@ class RowKey(ColumnSelector):
         self._select = self._selector()
 
     @property
-    def key_fields(self) -> int | tuple[int, ...] | None:
-        """The places of the fields in a row; None where there is no key."""
+    def key_fields(self) -> int | tuple[int, ...]:
+        """The places of the fields in a row; none where all rows have one key."""
         places = tuple([field + 1 for field in self.fields])
-        return (places[0] if len(places) == 1 else places) or None
+        return places[0] if len(places) == 1 else places
 
     def _selector(self) -> Callable[[Any], Any]:
         return itemgetter(*[field + 1 for field in self.fields]) if self.fields else _no_key
@@ -37,4 +38,4 @@ class RowKey(ColumnSelector):
 
 
 def _no_key(row: tuple[Any, ...]) -> int:
-    return 0
+    return NO_KEY

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator
+from typing import Any, NamedTuple
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.operators.table.operator import KeyedTableOperator
 from penstock.state.map_state import KeyedMapState
 from penstock.vocabulary.sql.aggregates.code import View
 
-__all__ = ["SmallView"]
+__all__ = ["Entries", "SmallView"]
 
 _MOST_ENTRIES = 64
 """Entries that are written anew together when one changes; with more, each entry is a row of state."""
 _PLAIN = frozenset([Types.STRING(), Types.INT(), Types.LONG(), Types.SHORT(), Types.BYTE()])
 """Types of keys whose values are equal in Python exactly if they are in SQL."""
+
+
+class Entries(NamedTuple):
+    """Names of entries, those of one key after those of another: `bounds` are where each key's begin, and the end."""
+
+    keys: list[Any]
+    addresses: list[Hashable]
+    bounds: list[int]
+    names: list[Any]
+
+    def with_each(self, held: list[Any]) -> Iterator[tuple[Any, Any, int, int]]:
+        """Each key with what is held for it, and where its entries begin and end."""
+        return zip(self.keys, held, self.bounds, self.bounds[1:], strict=False)
 
 
 class SmallView:
@@ -25,6 +38,8 @@ class SmallView:
         self._small = operator.value_state(f"_small_{view.name}", Types.MAP(view.key_type, view.value_type))
         self._small.trust()
         self._large = large
+        large.trust()
+        self._backend = operator.backend
 
     @staticmethod
     def can_be(view: View) -> bool:
@@ -38,22 +53,37 @@ class SmallView:
             return found.get(key)
         return None if found is None else self._large.held(key)
 
-    def held_of(self, keys: Sequence[Any]) -> list[Any]:
-        """What `held` gives, for several keys."""
-        found = self._small.held()
-        if found:
-            return list(map(found.get, keys))
-        return [None] * len(keys) if found is None else list(map(self._large.held, keys))
+    def held_of_all(self, entries: Entries) -> list[Any]:
+        """What `held` gives, for entries of many keys."""
+        found: list[Any] = []
+        for key, small, start, stop in entries.with_each(self._small.held_of_all(entries.addresses)):
+            part = entries.names[start:stop]
+            if small:
+                found += map(small.get, part)
+            elif small is None:
+                found += [None] * len(part)
+            else:
+                self._backend.set_key(key)
+                found += self._large.held_of(part)
+        return found
 
-    def hold_all(self, entries: dict[Any, Any]) -> None:
-        """Set the values of several keys."""
-        found = self._small.held()
-        if found is not None and not found:
-            for key, value in entries.items():
-                self._large.hold(key, value)
-            return
-        merged = entries if found is None else {**found, **entries}
-        self._small.hold(merged if len(merged) <= _MOST_ENTRIES else self._moved(merged))
+    def hold_all(self, entries: Entries, values: list[Any]) -> None:
+        """Set the values of entries of many keys."""
+        addresses, changed = [], []
+        held = self._small.held_of_all(entries.addresses)
+        for at, (key, small, start, stop) in enumerate(entries.with_each(held)):
+            part = dict(zip(entries.names[start:stop], values[start:stop], strict=True))
+            if small is not None and not small:
+                self._backend.set_key(key)
+                self._large.hold_all(part)
+                continue
+            merged = part if small is None else {**small, **part}
+            if len(merged) > _MOST_ENTRIES:
+                self._backend.set_key(key)
+                merged = self._moved(merged)
+            addresses.append(entries.addresses[at])
+            changed.append(merged)
+        self._small.hold_of_all(addresses, changed)
 
     def hold(self, key: Any, value: Any) -> None:
         """Set the value of a key."""
@@ -67,8 +97,7 @@ class SmallView:
             self._small.hold(found if len(found) <= _MOST_ENTRIES else self._moved(found))
 
     def _moved(self, entries: dict[Any, Any]) -> dict[Any, Any]:
-        for key, value in entries.items():
-            self._large.hold(key, value)
+        self._large.hold_all(entries, are_all=True)
         return {}
 
     def remove(self, key: Any) -> None:

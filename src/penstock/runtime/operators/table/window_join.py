@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
+import pyarrow as pa
+
+from penstock.runtime.columns import ColumnBlock, Stamps, key_objects
 from penstock.runtime.layouts import Layout
-from penstock.runtime.operators.table.expressions import row_function
+from penstock.runtime.operators.table.expressions import guarded_column_function, row_function
 from penstock.runtime.operators.table.join import JoinKind, JoinSide
 from penstock.runtime.operators.table.operator import KeyedTableOperator, Row, type_texts
 from penstock.runtime.operators.table.sessions import LATE_RECORDS
 from penstock.runtime.operators.table.window_clock import WindowClock
+from penstock.runtime.operators.table.window_join_columns import ColumnWindowJoin, Piece, pieces_by_window
 from penstock.runtime.rows import Timestamps
 from penstock.state.hashable_keys import PLAIN_TYPES, hashable_of
 from penstock.state.keyed import VOID_NAMESPACE
@@ -21,6 +25,7 @@ from penstock.vocabulary.sql.state_types import row_state_type
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
 
 _MOST_IN_MEMORY = 200_000
+_MOST_IN_COLUMNS = 1_000_000
 _Sides = tuple[list[Row], list[Row]]
 _Window = dict[Hashable, tuple[Any, _Sides]]
 """Keys of a window and their rows, by what keys are looked up by."""
@@ -75,6 +80,19 @@ class TableWindowJoinOperator(KeyedTableOperator):
         self._begun: set[int] = set()  # windows that no key had before this batch
         self._meets = None if self.condition is None else row_function(self, self.condition, self.zone or "UTC")
         self._late = self.context.metrics.counter(LATE_RECORDS)
+        self._columns = self._column_join()
+        self._pieces: dict[int, list[Piece]] = {}  # rows of windows that have only come as columns in this batch
+
+    def _column_join(self) -> ColumnWindowJoin | None:
+        """The join in columns, where it can be."""
+        if self.join is not JoinKind.INNER or not all(map(ColumnWindowJoin.can_be, (self.left, self.right))):
+            return None
+        condition = None
+        if self.condition is not None:
+            condition = guarded_column_function(self, self.condition, None, self.zone or "UTC")
+            if condition is None:
+                return None
+        return ColumnWindowJoin(self.left, self.right, self.filter_nulls, condition)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Keep left rows."""
@@ -83,6 +101,20 @@ class TableWindowJoinOperator(KeyedTableOperator):
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Keep right rows."""
         self._keep(_RIGHT, self.right_window_end + 1, values, keys)
+
+    def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Keep left rows as columns."""
+        if self._columns is None:
+            super().process_columns(block, timestamps, keys)
+        else:
+            self._keep_columns(_LEFT, self.left_window_end + 1, block, keys)
+
+    def process_second_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
+        """Keep right rows as columns."""
+        if self._columns is None:
+            super().process_second_columns(block, timestamps, keys)
+        else:
+            self._keep_columns(_RIGHT, self.right_window_end + 1, block, keys)
 
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
         """Nothing is left of a batch that failed."""
@@ -94,12 +126,71 @@ class TableWindowJoinOperator(KeyedTableOperator):
 
     def _forget(self) -> None:
         self._memory.clear()
+        self._pieces.clear()
         self._begun.clear()
         self._count = 0
+
+    def _keep_columns(self, side: int, place: int, block: ColumnBlock, keys: pa.Array) -> None:
+        for end, piece in pieces_by_window(side, block.batch, keys, place) if len(block) else ():
+            window = self._memory.get(end)
+            if window is None:
+                if end is None or self._clock.last_instant(end) <= self.watermark:
+                    self._late.inc(piece.row_count)
+                    continue
+                (key,) = key_objects(piece.keys.slice(0, 1))
+                window = self._memory[end] = self._new_window(key, end)
+            if window and not self._is_made_columns(end, window, piece.row_count):
+                self._add(window, piece)
+            else:
+                self._pieces.setdefault(end, []).append(piece)
+            self._count += piece.row_count
+        if self._count > _MOST_IN_COLUMNS:
+            self._write()
+
+    def _is_made_columns(self, end: int, window: _Window, most: int) -> bool:
+        """Make columns of the rows of a window, if they are no more than the columns that come to them."""
+        sides = [[(key, row) for key, rows in window.values() for row in rows[side]] for side in (_LEFT, _RIGHT)]
+        if self._columns is None or sum(map(len, sides)) > most:
+            return False
+        window.clear()
+        made = [
+            self._columns.piece(side, *map(list, zip(*rows, strict=True))) for side, rows in enumerate(sides) if rows
+        ]
+        self._pieces[end] = made
+        return True
+
+    def _keep_beside_columns(
+        self, side: int, place: int, values: list[Any], keys: list[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """Rows of windows that are columns become such; the others, and their keys, are left."""
+        assert self._columns is not None
+        for end in self._pieces.keys() & {row[place] for row in values}:
+            own = [(key, row[1:]) for key, row in zip(keys, values, strict=True) if row[place] == end]
+            self._pieces[end].append(self._columns.piece(side, *map(list, zip(*own, strict=True))))
+            self._count += len(own)
+        left = [(row, key) for row, key in zip(values, keys, strict=True) if row[place] not in self._pieces]
+        return [row for row, _ in left], [key for _, key in left]
+
+    def _add(self, window: _Window, piece: Piece) -> None:
+        """Put the rows of a piece to those of their keys."""
+        for key, row in zip(*piece.rows(), strict=True):
+            hashable = key if type(key) in PLAIN_TYPES else hashable_of(key)
+            found = window.get(hashable)
+            if found is None:
+                found = window[hashable] = key, ([], [])
+            found[1][piece.side].append(row)
+
+    def _to_rows(self, ends: Iterable[int]) -> None:
+        """Make rows of the columns of some windows, which go on row by row."""
+        for end in ends:
+            for piece in self._pieces.pop(end, ()):
+                self._add(self._memory[end], piece)
 
     def _keep(self, side: int, place: int, values: list[Any], keys: list[Any] | None) -> None:
         assert keys is not None
         memory = self._memory
+        if self._pieces:
+            values, keys = self._keep_beside_columns(side, place, values, keys)
         for key, row in zip(keys, values, strict=True):
             end = row[place]
             window = memory.get(end)
@@ -130,6 +221,7 @@ class TableWindowJoinOperator(KeyedTableOperator):
 
     def _write(self) -> None:
         backend = self.backend
+        self._to_rows(list(self._pieces))
         for end, window in self._memory.items():
             for key, sides in window.values():
                 self._set_timer(key, end)
@@ -148,6 +240,9 @@ class TableWindowJoinOperator(KeyedTableOperator):
             keys_of[namespace].append(key)
         for namespace, keys in keys_of.items():
             end = int(namespace)
+            if self._is_joined_in_columns(end, results):
+                continue
+            self._to_rows([end])
             window = self._memory.pop(end, {})
             self._count -= sum([len(left) + len(right) for _, (left, right) in window.values()])
             for key in () if end in self._begun else keys:
@@ -156,6 +251,23 @@ class TableWindowJoinOperator(KeyedTableOperator):
             for key, sides in window.values():
                 self._emit_joined(key, sides, results)
         self.output.emit(results, None)
+
+    def _is_joined_in_columns(self, end: int, results: list[Row]) -> bool:
+        """Join a window that has come as columns and was not there before the batch, after the results before it."""
+        pieces = self._pieces.get(end)
+        if pieces is None or self._columns is None or end not in self._begun:
+            return False
+        try:
+            made = self._columns.joined(pieces)
+        except Exception:
+            return False  # row by row it is found what to say of it
+        self._count -= sum([piece.row_count for piece in pieces])
+        del self._memory[end], self._pieces[end]
+        self.output.emit(list(results), None)
+        results.clear()
+        for block in made:
+            self.output.emit(block, None)
+        return True
 
     def _taken(self, key: Any, namespace: bytes, in_memory: _Sides) -> _Sides:
         """The rows of a key in a window, which are forgotten: first those in state, which came before."""

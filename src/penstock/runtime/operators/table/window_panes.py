@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.runtime.operators.table.aggregate_code import bind_views, indented
+from penstock.runtime.operators.table.aggregate_code import bind_views, indented, merging_lines
+from penstock.runtime.operators.table.attached_columns import AttachedColumns
 from penstock.runtime.operators.table.operator import Row, defined
 from penstock.runtime.operators.table.sessions import LATE_RECORDS
 from penstock.runtime.operators.table.window_clock import WindowClock
@@ -57,6 +58,9 @@ class WindowPanes:
         )
         self._fold = defined(_Fold(operator, code, self._has_slices).lines(), "fold", code.scope)
         self._results = defined(_results(code), "results", code.scope)
+        self._attached = AttachedColumns.of(operator, code)
+        if self._attached is not None:
+            self._merge = defined(merging_lines(code), "merge", code.scope)
 
     # ---- rows ----
 
@@ -67,8 +71,16 @@ class WindowPanes:
         self._begun.clear()
 
     def add_columns(self, batch: pa.RecordBatch) -> bool:
-        """Rows are folded one by one here."""
-        return False
+        """Fold columns into their windows; False where rows have to be folded one by one."""
+        if self._attached is None:
+            return False
+        made, folded = self._attached.folded(batch, self._operator.watermark), self._folded
+        for place, accumulator in zip(made.places, made.accumulators, strict=True):
+            held = folded.get(place)
+            held = self._load(*place) if held is None else held
+            folded[place] = accumulator if held is None else self._merge([held, accumulator])
+        self._added(made.late)
+        return True
 
     def add(self, rows: list[Row], keys: list[Any]) -> None:
         """Fold rows into their windows."""
@@ -78,9 +90,12 @@ class WindowPanes:
             late = self._fold(zip(keys, consumed, strict=False), watermark, self._now(), self._folded)
         except Exception as error:
             raise operator.record_failure(error, rows, consumed) from None
+        self._added(late)
+
+    def _added(self, late: int) -> None:
         if late:
             self._late.inc(late)
-        operator.backend.set_namespace(VOID_NAMESPACE)
+        self._operator.backend.set_namespace(VOID_NAMESPACE)
         if len(self._folded) > _MOST_IN_MEMORY:
             self.write()
 

@@ -18,12 +18,26 @@ __all__ = ["CodeWriter", "Render", "key_of"]
 Render = Callable[[list[str]], str]
 
 
+_MOST_KNOWN = 10_000
+_known: dict[int, tuple[TypedExpression, Any]] = {}
+"""Keys of expressions by their ids, which are theirs while they are here: parts are asked for again and again."""
+
+
 def key_of(expression: TypedExpression) -> Any:
     """What is the same for expressions that compute the same."""
     if isinstance(expression, FieldRef):
         return expression.index
     if isinstance(expression, Literal):
         return "literal", repr(expression.value), str(expression.type)
+    known = _known.get(id(expression))
+    if known is None:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        known = _known[id(expression)] = expression, _key_of_call(expression)
+    return known[1]
+
+
+def _key_of_call(expression: Call) -> Any:
     arguments = tuple([key_of(each) for each in expression.arguments])
     return expression.function, arguments, str(expression.type), repr(expression.options)
 

@@ -49,6 +49,7 @@ _ARROW = {
 }
 
 Calc = Callable[[pa.RecordBatch], pa.RecordBatch]
+_NO_LEVEL: Any = object()
 
 
 def arrow_type(type_: LogicalType) -> pa.DataType | None:
@@ -68,7 +69,7 @@ def columnar_calc(
     """
     columns = _Columns(context)
     try:
-        test = None if condition is None else columns.of(condition)
+        tests = _Tests(columns, condition)
         made = None if projections is None else [columns.of(each) for each in projections]
     except NoKernelError:
         return None
@@ -77,8 +78,8 @@ def columnar_calc(
 
     def calc(batch: pa.RecordBatch) -> pa.RecordBatch:
         try:
-            if test is not None:
-                places = _true_places(_as_array(test(batch), batch.num_rows, pa.bool_()))
+            places = tests.places(batch)
+            if places is not None:
                 batch = columns.narrow(batch, places, _chosen(batch, places, read))
             if made is None or types is None:
                 return batch
@@ -90,6 +91,33 @@ def columnar_calc(
         return pa.RecordBatch.from_arrays([batch.column(0), *arrays], names=names)
 
     return calc
+
+
+class _Tests:
+    """The parts of a condition: each is asked of the rows that those before it have left."""
+
+    def __init__(self, columns: _Columns, condition: TypedExpression | None) -> None:
+        parts = [] if condition is None else _conjuncts(condition)
+        self._columns = columns
+        self._tests = [columns.of(each) for each in parts]
+        read = [frozenset([at + 1 for at in fields_of(each)]) for each in parts]
+        self._read = [frozenset().union(*read[at:]) for at in range(len(read))]
+
+    def places(self, batch: pa.RecordBatch) -> pa.Array | None:
+        """Where the condition is true; None without one."""
+        places, left = None, batch
+        for test, read in zip(self._tests, self._read, strict=True):
+            if places is not None and len(places) < batch.num_rows:
+                left = self._columns.narrow(batch, places, _chosen(batch, places, read))
+            true = _true_places(_as_array(test(left), left.num_rows, pa.bool_()))
+            places = true if left is batch or places is None else places.take(true)
+        return places
+
+
+def _conjuncts(condition: TypedExpression) -> list[TypedExpression]:
+    if isinstance(condition, Call) and condition.function == "AND":
+        return [part for each in condition.arguments for part in _conjuncts(each)]
+    return [condition]
 
 
 def _column_type(type_: LogicalType) -> pa.DataType | None:
@@ -127,7 +155,8 @@ class _Columns:
         self._context = context
         self._made: dict[Any, Column] = {}
         self._found: dict[Any, tuple[pa.RecordBatch, Any]] = {}
-        self._narrowed: tuple[pa.RecordBatch, pa.Array] | None = None
+        self._levels: list[tuple[pa.RecordBatch, pa.Array | None]] = []
+        """The first batch, and those of rows that were chosen, with their places in the first one."""
 
     def of(self, expression: TypedExpression) -> Column:
         """The column of an expression."""
@@ -143,7 +172,7 @@ class _Columns:
         assert isinstance(expression, Call)
         key = key_of(expression)
         if key not in self._made:
-            self._made[key] = self._once(key, self._computed(expression, type_))
+            self._made[key] = self._once(self._computed(expression, type_))
         return self._made[key]
 
     def _computed(self, call: Call, type_: pa.DataType) -> Column:
@@ -159,31 +188,38 @@ class _Columns:
             raise NoKernelError
         return called_column(call, type_, self.of, self._context)
 
-    def _once(self, key: Any, compute: Column) -> Column:
-        found = self._found
+    def _once(self, compute: Column) -> Column:
+        found, name = self._found, object()  # keys of expressions are deep: it takes long to look one up
 
         def column(batch: pa.RecordBatch) -> Any:
-            known = found.get(key)
+            known = found.get(name)
             if known is None or known[0] is not batch:
                 taken = self._taken(known)
-                known = found[key] = batch, compute(batch) if taken is None else taken
+                known = found[name] = batch, compute(batch) if taken is None else taken
             return known[1]
 
         return column
 
     def narrow(self, batch: pa.RecordBatch, places: pa.Array, narrowed: pa.RecordBatch) -> pa.RecordBatch:
-        """Let what the condition computed be known of the rows that it chose."""
-        self._narrowed = batch, places
+        """Let what was computed so far be known of the rows at some places of the first batch."""
+        if not self._levels:
+            self._levels.append((batch, None))
+        self._levels.append((narrowed, places))
         return narrowed
 
     def _taken(self, known: tuple[pa.RecordBatch, Any] | None) -> Any:
         """What was computed before rows were chosen, for those that were; None where nothing was."""
-        if known is None or self._narrowed is None or known[0] is not self._narrowed[0]:
+        before = next((places for batch, places in self._levels if known is not None and batch is known[0]), _NO_LEVEL)
+        if known is None or before is _NO_LEVEL:
             return None
-        values, places = known[1], self._narrowed[1]
-        return values if isinstance(values, pa.Scalar) else values.take(places)
+        values, places = known[1], self._levels[-1][1]
+        if isinstance(values, pa.Scalar):
+            return values
+        if before is not None and places is not None:  # both are in order
+            places = pa.array(np.searchsorted(before.to_numpy(), places.to_numpy()))
+        return values.take(places)
 
     def forget(self) -> None:
         """Let go of what was computed for the last batch."""
         self._found.clear()
-        self._narrowed = None
+        self._levels.clear()
