@@ -17,7 +17,8 @@ FAST := -m "not spark and not slow and not soak" $(addprefix --ignore ,tests/tid
 # A session of Spark for each of two processes; a file's tests share what they set up. The order is that of tests/conftest.py.
 # Of tests marked `drawn` the seed of the run draws a part, see tests/drawing.py; `make kill` runs all of them. Files that take
 # long take turns, unless ALL=1.
-REST := -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder --draw $(if $(ALL),,--take-turns)
+REST = -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder --draw $(TURNS)
+TURNS := $(if $(ALL),,--take-turns)
 MARKED = $(filter-out $(addsuffix /%,$(ENGINES)),$(shell grep -rlE "mark\.(spark|slow)" tests examples --include "test_*.py"))
 SOURCES := src tests $(wildcard examples benchmarks)
 INSTALLED := .venv/.installed
@@ -32,7 +33,7 @@ demo: $(JAVA) ## run the main job: out-of-order trades on Spark, checked against
 
 test: $(JAVA) ## run the tests; files that take long take turns, with ALL=1 all run (with ARGS: those that ARGS choose)
 ifeq ($(ARGS),)
-	$(PYTEST) $(FAST)
+	$(PYTEST) $(FAST) $(TURNS)
 	$(PYTEST) $(REST) $(ENGINES) $(MARKED)
 else
 	$(PYTEST) $(ARGS)

@@ -92,7 +92,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_quick(item: pytest.Item) -> bool:
-    return not any(item.get_closest_marker(name) for name in ("spark", "slow"))
+    """Whether a test of a file that takes turns is run all the same; examples are run as programs, without Spark too."""
+    return "examples" not in item.path.parts and not any(map(item.get_closest_marker, ("spark", "slow")))
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], is_out: Callable[[pytest.Item], bool]) -> None:

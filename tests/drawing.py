@@ -22,8 +22,24 @@ import pytest
 _NUMBER = re.compile(r"-\d+\]$")
 
 TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "examples of the field": (
+        4,
+        (
+            "examples/account_notifications/test_job.py",
+            "examples/card_fraud/test_job.py",
+            "examples/deduplication/test_job.py",
+            "examples/dynamic_rules/test_job.py",
+            "examples/enrichment/test_job.py",
+            "examples/order_pipeline/test_job.py",
+            "examples/sensor_alerts/test_job.py",
+            "examples/sessionization/test_job.py",
+            "examples/trades/test_job.py",
+            "examples/warehouse/test_job.py",
+            "examples/word_count/test_job.py",
+        ),
+    ),
     "deaths of drivers, workers, clusters and brokers": (
-        5,
+        6,
         (
             "tests/jdbc/test_kill.py",
             "tests/kafka/test_kill.py",
@@ -43,7 +59,7 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "ways to start a program": (
-        3,
+        4,
         (
             "tests/spark/test_cached_streams.py",
             "tests/spark/test_cli.py",
@@ -56,7 +72,7 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "servers and their pages": (
-        3,
+        4,
         (
             "tests/browser/test_flink_web_ui.py",
             "tests/browser/test_pages.py",
@@ -71,7 +87,7 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "Kafka": (
-        2,
+        3,
         (
             "tests/kafka/test_docs.py",
             "tests/kafka/test_example.py",
@@ -87,7 +103,7 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "jobs on Spark": (
-        2,
+        3,
         (
             "tests/conformance/test_kstreams.py",
             "tests/spark/test_backpressure.py",
