@@ -92,7 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_quick(item: pytest.Item) -> bool:
-    """Whether a test of a file that takes turns is run all the same; examples are run as programs, without Spark too."""
+    """Whether a test of a file that takes turns runs all the same; examples are programs, without Spark too."""
     return "examples" not in item.path.parts and not any(map(item.get_closest_marker, ("spark", "slow")))
 
 

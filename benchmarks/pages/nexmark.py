@@ -24,7 +24,7 @@ REASONS = {
         ("q0", "q1", "q2", "q13", "q14", "q21", "q22"),
         "texts are made column by column, or call by call of Python, where Flink has compiled code for a row",
     ),
-    "q10": "lines of CSV are made row by row in Python",
+    "q10": "texts of times are made one by one in Python",
     **dict.fromkeys(("q3", "q8"), "little work for each event, so that a batch of Spark and the exchange weigh more"),
     **dict.fromkeys(
         ("q4", "q9", "q20"), "the rows of a join are written to state at the end of each batch; Flink keeps objects"
@@ -32,9 +32,9 @@ REASONS = {
     "q12": "a batch of Spark and the exchange weigh more than the count",
     **dict.fromkeys(("q5", "q7", "q11"), "rows of windows and sessions that are open are state of each batch"),
     **dict.fromkeys(
-        ("q15", "q16", "q17"), "two rows of changelog for each event, and state written at the end of each batch"
+        ("q15", "q16", "q17"), "state is written at the end of each batch; q15 has one key, and so one task"
     ),
-    **dict.fromkeys(("q18", "q19"), "ranks work row by row in Python, and the rows they keep are state of each batch"),
+    **dict.fromkeys(("q18", "q19"), "the rows that ranks keep are written to state at the end of each batch"),
 }
 """Why a query may be slower than in Flink; said where it is."""
 
