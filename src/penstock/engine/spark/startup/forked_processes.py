@@ -46,6 +46,12 @@ def start_fork_server(parent: str) -> None:
     atexit.register(_end, _running, folder)
 
 
+def forget_other_server() -> None:
+    """A program that another one has started has inherited its variable."""
+    if _running is None:
+        os.environ.pop(VARIABLE, None)
+
+
 def _end(process: subprocess.Popen[bytes], folder: str) -> None:
     """The server ends with its input; Java, which is ended after this, hangs up on the processes it has forked."""
     assert process.stdin is not None

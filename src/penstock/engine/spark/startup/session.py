@@ -17,7 +17,7 @@ from penstock.engine.spark.continuous.pipelined import SESSION_CONFIG
 from penstock.engine.spark.quiet_py4j import hush_py4j
 from penstock.engine.spark.startup.class_archive import ClassArchive
 from penstock.engine.spark.startup.fast_start import tell_workers
-from penstock.engine.spark.startup.forked_processes import start_fork_server
+from penstock.engine.spark.startup.forked_processes import forget_other_server, start_fork_server
 from penstock.engine.spark.startup.java_process import forget_dead_java, made_by_penstock
 from penstock.engine.spark.startup.session_config import (
     BIND_ADDRESS,
@@ -91,6 +91,7 @@ def _new_session(settings: JobSettings) -> SparkSession:
         java_options = config[JAVA_OPTIONS]
         extra_class_path = {**told, **given}.get(EXTRA_CLASS_PATH, "")
         config = {**config, JAVA_OPTIONS: f"{java_options} {archive.options(java_options, extra_class_path)}".strip()}
+    forget_other_server()
     if made.is_local and fast_start and is_worker_python(os.environ["PYSPARK_PYTHON"]):
         # Other Pythons would tell of every worker that Java hangs up on.
         config = {**config, **unix_socket_settings({**told, **given})}
