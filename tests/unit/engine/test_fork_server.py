@@ -9,12 +9,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from penstock.engine.spark.startup import fork_client
-from penstock.engine.spark.startup.fork_server import QUIET_DAEMON
+from penstock.engine.spark.startup.session_config import QUIET_DAEMON, SOURCE_RUNNER
 from penstock.engine.spark.startup.worker_python import worker_python
 from tests.spark.waiting import wait_until
 
@@ -42,7 +43,7 @@ def main(*streams):
 if __name__ == "__main__":
     main()
 """
-NAME = "pyspark.sql.streaming.python_streaming_source_runner"
+NAME = SOURCE_RUNNER
 
 
 @pytest.fixture
@@ -118,6 +119,22 @@ def _told(path: str, variables: dict[str, str], folder: Path, **more: str) -> tu
     return json.loads(ended.stdout), ended.returncode, ended.stderr
 
 
+@contextmanager
+def _staying(path: str, variables: dict[str, str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A client whose process has begun, and stays."""
+    with subprocess.Popen(
+        _command("-m", NAME),
+        env=_given(path, variables, STAYS="1"),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as client:
+        assert client.stdout is not None
+        assert client.stdout.readline()
+        yield client
+
+
 def test_a_forked_process_is_as_a_started_one(
     server: tuple[str, subprocess.Popen[bytes]], variables: dict[str, str], tmp_path: Path
 ) -> None:
@@ -165,16 +182,8 @@ def test_other_programs_are_started(server: tuple[str, subprocess.Popen[bytes]],
 def test_the_end_of_a_client_is_that_of_its_process(
     server: tuple[str, subprocess.Popen[bytes]], variables: dict[str, str], tmp_path: Path
 ) -> None:
-    with subprocess.Popen(
-        _command("-m", NAME),
-        env=_given(server[0], variables, STAYS="1"),
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as client:
+    with _staying(server[0], variables, tmp_path) as client:
         assert client.stdout is not None
-        assert client.stdout.readline()
         client.send_signal(signal.SIGTERM)
         assert client.stdout.read() == b"", "the process has the other end until it is gone"
     assert _told(server[0], variables, tmp_path)[0]["forked"], "the server goes on"
@@ -183,16 +192,8 @@ def test_the_end_of_a_client_is_that_of_its_process(
 def test_a_process_that_is_killed_tells_its_client(
     server: tuple[str, subprocess.Popen[bytes]], variables: dict[str, str], tmp_path: Path
 ) -> None:
-    with subprocess.Popen(
-        _command("-m", NAME),
-        env=_given(server[0], variables, STAYS="1"),
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as client:
+    with _staying(server[0], variables, tmp_path) as client:
         assert client.stdout is not None
-        assert client.stdout.readline()
         (forked,) = Path(f"/proc/{server[1].pid}/task/{server[1].pid}/children").read_text().split()
         os.kill(int(forked), signal.SIGKILL)
         assert client.wait(60) == 128 + signal.SIGKILL

@@ -14,8 +14,9 @@ import sys
 VARIABLE = "PENSTOCK_FORK_SERVER"
 """Names the socket of the server."""
 _STREAMS = (0, 1, 2)
-_NUMBER = struct.Struct("!q")
-_REFUSED = -1
+NUMBER = struct.Struct("!q")
+REFUSED = -1
+"""What the server says instead of the number of a process."""
 
 
 def ended_process(path: str, words: list[str]) -> int | None:
@@ -28,9 +29,9 @@ def ended_process(path: str, words: list[str]) -> int | None:
         # None of them can have a zero byte in it.
         order = b"\0".join([b"%d" % len(words), *map(os.fsencode, words), os.getcwdb(), *variables])
         streams = struct.pack(f"{len(_STREAMS)}i", *_STREAMS)
-        server.sendmsg([_NUMBER.pack(len(order))], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+        server.sendmsg([NUMBER.pack(len(order))], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
         server.sendall(order)
-        is_forked = _number(server) not in (None, _REFUSED)
+        is_forked = _number(server) not in (None, REFUSED)
     except OSError:
         return None
     # A server that is gone says nothing: the process itself goes on, and Java talks to it and not to this one.
@@ -41,10 +42,10 @@ def ended_process(path: str, words: list[str]) -> int | None:
 def _number(server: _socket.socket) -> int | None:
     """What the server says next; None if it has gone."""
     try:
-        answer = server.recv(_NUMBER.size, _socket.MSG_WAITALL)
+        answer = server.recv(NUMBER.size, _socket.MSG_WAITALL)
     except OSError:
         return None
-    return int(_NUMBER.unpack(answer)[0]) if len(answer) == _NUMBER.size else None
+    return int(NUMBER.unpack(answer)[0]) if len(answer) == NUMBER.size else None
 
 
 def main() -> None:

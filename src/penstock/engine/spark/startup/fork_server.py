@@ -22,16 +22,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from penstock.engine.spark.startup.fork_client import NUMBER, REFUSED
+from penstock.engine.spark.startup.session_config import QUIET_DAEMON, SOURCE_RUNNER
 from penstock.engine.spark.startup.worker_daemon import other_threads
 
-SOURCE_RUNNER = "pyspark.sql.streaming.python_streaming_source_runner"
-QUIET_DAEMON = "penstock.engine.spark.startup.quiet_daemon"
 _PRELOADED = (SOURCE_RUNNER, "pyspark.sql.worker.create_data_source", "pyspark.sql.worker.lookup_data_sources")
 _PRELOADED_OWN = ("penstock.datastream", "penstock.engine.spark.native_source")
-_NUMBER = struct.Struct("!q")
 _INPUT = 0
 _STREAMS = 3
-_REFUSED = -1
 _REQUEST_SECONDS = 10.0
 _QUEUED = 64
 
@@ -41,9 +39,9 @@ class Request:
 
     def __init__(self, client: socket.socket) -> None:
         client.settimeout(_REQUEST_SECONDS)
-        head, self.streams, _, _ = socket.recv_fds(client, _NUMBER.size, _STREAMS)
+        head, self.streams, _, _ = socket.recv_fds(client, NUMBER.size, _STREAMS)
         with client.makefile("rb", buffering=0) as stream:
-            (length,) = _NUMBER.unpack(head)
+            (length,) = NUMBER.unpack(head)
             order = bytearray()
             while len(order) < length and (part := stream.read(length - len(order))):
                 order += part
@@ -120,7 +118,7 @@ class ForkServer:
         if not can_be_forked(request):
             request.close()
             with suppress(OSError), client:
-                client.sendall(_NUMBER.pack(_REFUSED))
+                client.sendall(NUMBER.pack(REFUSED))
             return None
         process = os.fork()
         if process == 0:
@@ -130,7 +128,7 @@ class ForkServer:
         self._clients[process] = client
         self._selector.register(client, selectors.EVENT_READ, data=process)
         with suppress(OSError):
-            client.sendall(_NUMBER.pack(process))
+            client.sendall(NUMBER.pack(process))
         return None
 
     def _forget(self, client: socket.socket) -> None:
@@ -154,7 +152,7 @@ class ForkServer:
                 self._selector.unregister(client)
                 code = os.waitstatus_to_exitcode(status)
                 with suppress(OSError), client:
-                    client.sendall(_NUMBER.pack(code if code >= 0 else 128 - code))
+                    client.sendall(NUMBER.pack(code if code >= 0 else 128 - code))
 
     def _end_process(self, process: int) -> None:
         """A client that leaves was ended by Java: so is the process."""

@@ -13,6 +13,9 @@ from pathlib import Path
 
 WORKER_DAEMON = "penstock.engine.spark.startup.worker_daemon"
 """The module that workers are forked from; by name, for Python warns of a module that is imported before it is run."""
+QUIET_DAEMON = "penstock.engine.spark.startup.quiet_daemon"
+SOURCE_RUNNER = "pyspark.sql.streaming.python_streaming_source_runner"
+"""Spark's module for the process of a source."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 EXTRA_CLASS_PATH = "spark.driver.extraClassPath"
 WORKER_PYTHON = "spark.pyspark.python"

@@ -12,11 +12,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from penstock.engine.spark.startup.session_config import QUIET_DAEMON
 from penstock.engine.spark.worker_deaths import note_deaths
 
 PRELOADED = ("pandas", "pyspark.worker", "penstock.datastream", "penstock.engine.spark.tasks")
 _PLAIN_DAEMON = "pyspark.daemon"
-_QUIET_DAEMON = "penstock.engine.spark.startup.quiet_daemon"
 # Comes with pyarrow, whether its allocator is used or not; jemalloc stops it before a fork and starts it after.
 _FORK_SAFE_THREADS = {"jemalloc_bg_thd"}
 _THREADS = Path("/proc/self/task")
@@ -50,7 +50,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     note_deaths(os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None)
-    import_module(_QUIET_DAEMON).manage_workers()
+    import_module(QUIET_DAEMON).manage_workers()
 
 
 if __name__ == "__main__":

@@ -15,10 +15,9 @@ from pathlib import Path
 import pyspark
 
 from penstock.engine.spark.startup import fork_client
+from penstock.engine.spark.startup.session_config import QUIET_DAEMON, SOURCE_RUNNER
 from penstock.user_cache import user_cache, write_program
 
-_SOURCE_RUNNER = "pyspark.sql.streaming.python_streaming_source_runner"
-_DAEMON = "penstock.engine.spark.startup.quiet_daemon"
 _SCRIPT = """#!/bin/sh
 # Written by Penstock: Python without the zipped copies of PySpark and Py4J that Spark puts in front of its path, with a
 # process for workers that is quiet when Java hangs up, and forked from one that is ready where there is such a one.
@@ -60,7 +59,9 @@ def worker_python(*, is_local: bool, executable: str = sys.executable, package: 
 
 def _script(executable: str) -> str:
     client = shlex.quote(str(fork_client.__file__))
-    return _SCRIPT.format(python=shlex.quote(executable), daemon=_DAEMON, source_runner=_SOURCE_RUNNER, client=client)
+    return _SCRIPT.format(
+        python=shlex.quote(executable), daemon=QUIET_DAEMON, source_runner=SOURCE_RUNNER, client=client
+    )
 
 
 def is_worker_python(program: str) -> bool:
