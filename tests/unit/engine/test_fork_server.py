@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.spark.startup import fork_client
+from penstock.engine.spark.startup import fork_client, fork_server
 from penstock.engine.spark.startup.session_config import QUIET_DAEMON, SOURCE_RUNNER
 from penstock.engine.spark.startup.worker_python import worker_python
 from tests.spark.waiting import wait_until
@@ -77,7 +77,7 @@ def server(
     path = str(tmp_path_factory.mktemp("s") / "fork")
     # Without Penstock's own modules, which would want the whole of PySpark.
     code = (
-        "import sys; from penstock.engine.spark.startup import fork_server as f; "
+        f"import sys; import {fork_server.__name__} as f; "
         f"f._PRELOADED_OWN = (); sys.argv = ['fork_server', {path!r}]; f.main()"
     )
     started = subprocess.Popen(
