@@ -37,10 +37,16 @@ def watch() -> Callable[[], None]:
 
 
 def kill_all(mark: str) -> None:
-    """Kill every process that has the mark; some may only just be starting others."""
+    """Kill every process that has the mark; some may only just be starting others.
+
+    A process shows no environment for a moment when it begins, so nobody is left only if two looks find nobody.
+    """
     deadline = time.monotonic() + _PATIENCE_SECONDS
     pause = threading.Event()
-    while (found := marked(mark)) and time.monotonic() < deadline:
+    found_nobody = 0
+    while found_nobody < 2 and time.monotonic() < deadline:
+        found = marked(mark)
+        found_nobody = 0 if found else found_nobody + 1
         for process in found:
             try:
                 os.kill(process, signal.SIGKILL)
