@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from penstock.errors import ConfigurationError
+from penstock.process_ids import process_exists
 from penstock.user_cache import user_cache
 
 HOME = "PENSTOCK_HOME"
@@ -48,13 +49,7 @@ class JobCard:
 
     def has_process(self) -> bool:
         """Whether there is a process of that number; it may be another one by now."""
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
-        return True
+        return process_exists(self.pid)
 
 
 class CardFolder:

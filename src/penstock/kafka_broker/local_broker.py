@@ -21,6 +21,7 @@ from penstock.kafka_broker.folder_lock import claimed, is_claimed
 from penstock.kafka_broker.jars import broker_jars
 from penstock.kafka_broker.parent_death import dying_with_this_process
 from penstock.kafka_broker.topics import cluster_id, create_topic, topics
+from penstock.process_ids import process_exists
 from penstock.user_cache import user_cache
 
 _START_SECONDS = 120.0
@@ -247,7 +248,7 @@ class LocalBroker:
         """A broker that is just being started has its lock before its number is written down."""
         while True:
             record = self._record()
-            if record is not None and _exists(record.pid):
+            if record is not None and process_exists(record.pid):
                 return record.pid
             _wait(deadline, f"the number of the Kafka broker's process in {self.folder}")
 
@@ -267,16 +268,6 @@ def _send(pid: int, how: signal.Signals) -> None:
         os.kill(pid, how)
     except ProcessLookupError:
         return
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def new_cluster_id() -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -68,8 +70,57 @@ def test_it_is_checked_only_once(home: Path) -> None:
 def test_a_draft_that_is_not_whole_is_left_to_whoever_writes_it(home: Path) -> None:
     draft = _ended_driver(home)
     _becomes(home / "bin" / "java", FALLING_OVER)
+    assert _archive(home).options() == ""
+    _is_of_long_ago(draft)
     assert "ArchiveClassesAtExit" in _archive(home).options()
     assert draft.exists()
+
+
+@pytest.fixture
+def other() -> Iterator[subprocess.Popen[bytes]]:
+    """Another program."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        yield process
+        process.kill()
+
+
+def _driver_of(process: subprocess.Popen[bytes], home: Path) -> Path:
+    """What is there of a driver that another program has just started: the file it will tell its class path by."""
+    draft = Path(_archive(home).options().split('"')[1])
+    mine = draft.with_suffix(".args")
+    its = mine.with_name(mine.name.replace(f".{os.getpid()}.", f".{process.pid}."))
+    mine.rename(its)
+    return its
+
+
+def _is_of_long_ago(path: Path) -> None:
+    before = time.time() - 300
+    os.utime(path, (before, before))
+
+
+def test_of_drivers_that_start_together_one_makes_it(home: Path, other: subprocess.Popen[bytes]) -> None:
+    started = _driver_of(other, home)
+    assert _archive(home).options() == ""
+    assert [path.name for path in (home.parent / "classes").iterdir()] == [started.name]
+
+
+def test_a_driver_that_goes_on_and_on_keeps_no_other_from_it(home: Path, other: subprocess.Popen[bytes]) -> None:
+    _is_of_long_ago(_driver_of(other, home))
+    assert "ArchiveClassesAtExit" in _archive(home).options()
+
+
+def test_a_driver_that_has_died_keeps_no_other_from_it(home: Path, other: subprocess.Popen[bytes]) -> None:
+    _driver_of(other, home)
+    other.kill()
+    other.wait()
+    assert "ArchiveClassesAtExit" in _archive(home).options()
+
+
+def test_it_is_ready_once_a_driver_has_ended(home: Path) -> None:
+    assert not _archive(home).is_ready()
+    _ended_driver(home)
+    assert _archive(home).is_ready()
+    assert _files(home) == [_archive(home).path.name]
 
 
 def test_a_draft_that_was_given_up_is_removed(home: Path) -> None:
@@ -77,13 +128,14 @@ def test_a_draft_that_was_given_up_is_removed(home: Path) -> None:
     _becomes(home / "bin" / "java", FALLING_OVER)
     os.utime(draft, (0, 0))
     assert "ArchiveClassesAtExit" in _archive(home).options()
-    assert _files(home) == []
+    assert not draft.exists()
+    assert not draft.with_suffix(".args").exists()
 
 
 def test_a_draft_of_a_driver_that_never_started_is_not_used(home: Path) -> None:
     draft = Path(_archive(home).options().split('"')[1])
     draft.write_bytes(b"classes")
-    assert "ArchiveClassesAtExit" in _archive(home).options()
+    assert not _archive(home).is_ready()
 
 
 @pytest.mark.parametrize("given", ["-Xshare:off", "-Xmx2g -XX:SharedArchiveFile=/mine.jsa"])
@@ -126,6 +178,20 @@ def test_old_archives_make_room(home: Path) -> None:
     archive = _archive(home)
     archive.options()
     assert _files(home) == sorted([archive.path.name, *(f"{age:02}.jsa" for age in range(5))])
+
+
+def test_drafts_that_nobody_came_back_for_make_room(home: Path) -> None:
+    _ended_driver(home)
+    folder = home.parent / "classes"
+    for age in range(8):
+        for suffix in ("draft", "args"):
+            path = folder / f"other{age}.1.1.{suffix}"
+            path.touch()
+            os.utime(path, (1000 - age, 1000 - age))
+    archive = _archive(home)
+    assert archive.is_ready()
+    others = [f"other{age}.1.1.{suffix}" for age in range(6) for suffix in ("args", "draft")]
+    assert _files(home) == sorted([archive.path.name, *others])
 
 
 def test_an_archive_that_is_used_is_not_an_old_one(home: Path) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.version import __version__ as spark_version
 
+from penstock.process_ids import process_exists
 from penstock.user_cache import user_cache
 
 _OWN_CHOICE = ("-Xshare", "SharedArchiveFile", "ArchiveClassesAtExit", "AutoCreateSharedArchive")
@@ -31,6 +32,8 @@ _NEEDED_BYTES = 1 << 30
 # again, which costs the end of a driver 15 s.
 _KEPT_ARCHIVES = 6
 _GIVEN_UP_SECONDS = 3600.0
+# Drivers that start together would each spend their end on one. A driver that lives longer keeps no other from it.
+_ONE_MAKES_IT_SECONDS = 120.0
 _KEPT_DRIVERS = 8
 _CHECK_SECONDS = 60.0
 
@@ -48,6 +51,10 @@ class ClassArchive:
         self.path = self._folder / f"{self._name}.jsa"
         self._draft: Path | None = None
 
+    def is_ready(self) -> bool:
+        """Whether there is one; what an earlier driver has left becomes it."""
+        return self.path.exists() or self._adopt()
+
     def options(self, given: str = "", extra_class_path: str = "") -> str:
         """JVM options of a driver: with the archive if there is one, or so that there is one the next time.
 
@@ -57,19 +64,20 @@ class ClassArchive:
         if "PYSPARK_GATEWAY_PORT" in os.environ or any(option in given for option in _OWN_CHOICE):
             return ""
         try:
-            if self.path.exists() or self._adopt():
+            if self.is_ready():
                 with suppress(PermissionError):  # of a cache that is shared
                     os.utime(self.path)  # used now: others make room first
                 return f'-XX:SharedArchiveFile="{self.path}" {_QUIET}'
-            if _has_folder_with_files(extra_class_path):
+            if _has_folder_with_files(extra_class_path) or self._is_in_the_making():
                 return ""
             self._folder.mkdir(parents=True, exist_ok=True)
             self._forget_old_drivers()
             if shutil.disk_usage(self._folder).free < _NEEDED_BYTES:
                 return ""
+            self._draft = self._folder / f"{self._name}.{os.getpid()}.{time.time_ns()}.draft"
+            self._arguments(self._draft).touch()
         except OSError:  # a cache that cannot be written to costs time and nothing else
             return ""
-        self._draft = self._folder / f"{self._name}.{os.getpid()}.{time.time_ns()}.draft"
         return f'-XX:ArchiveClassesAtExit="{self._draft}" {_QUIET}'
 
     def started(self, class_path: str) -> None:
@@ -89,6 +97,18 @@ class ClassArchive:
                 self._remove(draft)
         return False
 
+    def _is_in_the_making(self) -> bool:
+        """Whether a driver that makes it has just started, or has just ended and writes it."""
+        youngest = time.time() - _ONE_MAKES_IT_SECONDS
+        for arguments in self._folder.glob(f"{self._name}.*.args"):
+            driver, draft = int(arguments.name.split(".")[1]), arguments.with_suffix(".draft")
+            if draft.exists():
+                if draft.stat().st_mtime > youngest:
+                    return True
+            elif driver != os.getpid() and process_exists(driver) and arguments.stat().st_mtime > youngest:
+                return True
+        return False
+
     def _forget_old_drivers(self) -> None:
         """A driver that is killed makes no archive: what is remembered of the oldest makes room."""
         waiting = [path for path in self._folder.glob("*.args") if not path.with_suffix(".draft").exists()]
@@ -100,7 +120,7 @@ class ClassArchive:
 
     def _is_whole(self, draft: Path) -> bool:
         arguments = self._arguments(draft)
-        if not arguments.exists():
+        if not arguments.exists() or not arguments.read_text():  # of a driver that never started
             return False
         check = ["-Xshare:on", "-XX:+VerifySharedSpaces", f"-XX:SharedArchiveFile={draft}", "-version"]
         command = [str(self._java), f"@{arguments}", *check]
@@ -123,6 +143,8 @@ class ClassArchive:
             path.unlink(missing_ok=True)
         for path in _from_the_youngest(self._folder.glob("*.jsa"))[_KEPT_ARCHIVES:]:
             path.unlink(missing_ok=True)
+        for draft in _from_the_youngest(self._folder.glob("*.draft"))[_KEPT_ARCHIVES:]:
+            self._remove(draft)  # of environments that are gone
 
     def _remove(self, draft: Path) -> None:
         draft.unlink(missing_ok=True)
