@@ -138,6 +138,6 @@ EXTRA_VIEWS = {
 CLOCKED = {"q12"}
 TIED = {"q18"}
 """Queries that choose between rows of the same time by their order, which is only the same with one reader."""
-UPSERTED = {"q9": 1}
-"""Queries whose rows replace those with the same first so many columns. Flink 2.3 plans the Top-1 of q9 as insertions
+UPSERTED = {"q9": (0,)}
+"""Queries whose rows replace those with the same values in these columns. Flink 2.3 plans the Top-1 of q9 as insertions
 only: a better bid comes without taking back the one before."""

@@ -33,11 +33,12 @@ def materialized(rows: Iterable[tuple[str, Iterable[Any]]]) -> list[list[str]]:
     return sorted(list(row) for row in found.elements())
 
 
-def latest(rows: Iterable[tuple[str, Iterable[Any]]], key: int) -> list[list[str]]:
-    """The last row for each value of the first so many columns, in order."""
+def latest(rows: Iterable[tuple[str, Iterable[Any]]], key: Iterable[int]) -> list[list[str]]:
+    """The last row for each value of the columns at these places, in order."""
+    places = tuple(key)
     found: dict[tuple[str, ...], list[str]] = {}
     for kind, values in rows:
         row = list(map(as_text, values))
         if kind in _ADDS:
-            found[tuple(row[:key])] = row
+            found[tuple(row[place] for place in places)] = row
     return sorted(found.values())
