@@ -47,8 +47,13 @@ class Ended:
         return low + (high - low) * (moment - before) / (after - before)
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, limit_s: float) -> Ended:
-    """Run a command to its end or to the limit. What it has started is gone afterwards, also after an interrupt."""
+def run(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, limit_s: float, sample_s: float | None = None
+) -> Ended:
+    """Run a command to its end or to the limit. What it has started is gone afterwards, also after an interrupt.
+
+    Memory is looked at every `sample_s`: a look takes a twentieth of a second of a core, and holds up the processes.
+    """
     log = folder / "log"
     started = time.time()
     with log.open("wb") as output:
@@ -62,7 +67,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, li
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        with _Watch(process.pid) as watch:
+        with _Watch(process.pid, sample_s or SAMPLE_S) as watch:
             try:
                 process.wait(limit_s)
                 error = None if process.returncode == 0 else _complaint(process.returncode, log)
@@ -76,11 +81,12 @@ def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, li
 class _Watch:
     """Samples what all processes of a session use; pages of memory that several of them share are counted once."""
 
-    def __init__(self, session: int) -> None:
+    def __init__(self, session: int, sample_s: float) -> None:
         self.peak_mb = 0.0
         self.processor_s: list[tuple[float, float]] = []
         self._by_process: dict[int, float] = {}
         self._session = session
+        self._sample_s = sample_s
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
@@ -93,7 +99,7 @@ class _Watch:
         self._thread.join()
 
     def _sample(self) -> None:
-        while not self._stop.wait(SAMPLE_S):
+        while not self._stop.wait(self._sample_s):
             members = list(_members(self._session))
             self.peak_mb = max(self.peak_mb, sum(map(_used_mb, members)))
             for member in members:

@@ -20,6 +20,7 @@ from benchmarks.delays.systems import JOBS, RATES, SYSTEMS
 from penstock.java import java_home
 
 PARALLELISM = 2
+SAMPLE_S = 10.0
 
 
 def main(words: list[str] | None = None) -> int:
@@ -75,7 +76,8 @@ def _run(name: str, job: str, rate: int, asked: argparse.Namespace) -> dict[str,
         task = DelayTask(job, str(marks), rate, seconds, PARALLELISM, asked.checkpoint_ms, dict(system.options))
         command = [peer_environments.python_of(system.environment), "-m", f"benchmarks.delays.{system.program}"]
         stolen = StolenTime()
-        ended = processes.run([*command, task.as_json()], _variables(folder), folder, seconds + 2 * START_S)
+        limit = seconds + 2 * START_S
+        ended = processes.run([*command, task.as_json()], _variables(folder), folder, limit, SAMPLE_S)
         told = {"error": None, "peak_mb": round(ended.peak_mb), "stolen": stolen.share()}
         found = measured(marks, asked.warm_up)
         if found is None and ended.error:

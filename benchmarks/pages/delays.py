@@ -29,7 +29,8 @@ def delays_section(delays: Results | None) -> Section:
         f"{delays['seconds']:g} s or more are measured. A window's result is due at the end of the window, that of a "
         "timer when the timer is. Bytewax runs in one process; the others have two subtasks for each operator. "
         "*Stolen* is the share of processor time that the host of this shared machine gave to others meanwhile; it "
-        "makes the longest delays longer."
+        "makes the longest delays longer. A delay of many seconds at the median means that the system does not keep up "
+        "with the rate on this machine: records wait in a queue that grows as long as the job runs."
     )
     for job, title in JOBS.items():
         runs = [run for run in delays["runs"] if run["job"] == job]

@@ -11,7 +11,7 @@ from penstock.errors import QueryError
 from penstock.queryable.json_values import ValueReader
 from penstock.queryable.store import StoreView, part_prefix
 from penstock.state.declarations import VALUE, SchemasByRole
-from penstock.state.keyed import STATE_KINDS, state_id
+from penstock.state.state_ids import STATE_KINDS, state_id
 from penstock.state.stored_schemas import SCHEMA_ROW, role_of, split_schema_row
 
 FORMAT = 1

@@ -30,7 +30,7 @@ from penstock.state.declarations import Declared, SchemasByRole
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.store import OrderedStore
 from penstock.state.timers import InternalTimers
-from penstock.state.versions import StateVersion
+from penstock.state.versions import StateVersion, WriteVersion
 
 END_SEQ = 1 << 40
 """First sequence number of a task that ends a source: behind all data of the same batch."""
@@ -58,6 +58,9 @@ class OpenedState(Protocol):
 
     def commit(self) -> StateVersion:
         """Make what was written the next version."""
+
+    def turn(self) -> WriteVersion:
+        """Make what was written the next version and go on; the result writes its files, before the next turn."""
 
     def abort(self) -> None:
         """Forget what was written."""
@@ -187,7 +190,10 @@ class Subtask:
         ephemeral: dict[int, set[int]] | None = None,
         first_seq: int = 0,
     ) -> None:
-        """Start a batch from what the previous one left. `ephemeral`: senders that have other subtasks every time."""
+        """Start a batch from what the previous one left. `ephemeral`: senders that have other subtasks every time.
+
+        State that `turn` has left open is gone on with and not opened.
+        """
         self._entry = entry
         self._ephemeral = ephemeral or {}
         self._rows = []
@@ -239,9 +245,11 @@ class Subtask:
     def _begin_state(self, version: int, open_state: Callable[[], OpenedState]) -> None:
         if not any(context.backend is not None for context in self._contexts):
             return
-        self._state = open_state()
+        is_open, self._state = self._state is not None, self._state or open_state()
         for operator, context in zip(self._operators, self._contexts, strict=True):
-            if context.backend is not None:
+            if context.backend is not None and is_open:
+                context.backend.go_on(version)
+            elif context.backend is not None:
                 operator.guarded(partial(context.backend.bind, self._state.store, version), "opening its state")
 
     def process(self, row: ExchangeRow) -> None:
@@ -335,6 +343,21 @@ class Subtask:
 
     def finish(self) -> Report:
         """End the batch: fire what is due, flush, write the state's new version, and report."""
+        deadline = self._come_to_an_end()
+        return self._report(self._commit_state(), deadline)
+
+    def turn(self) -> tuple[Report, WriteVersion | None]:
+        """End the batch and keep the state open for the next one.
+
+        If there is keyed state, what else is returned writes its version: the one in the report is that before.
+        """
+        deadline = self._come_to_an_end()
+        self._write_states(KeyedStateBackend.end_version)
+        write = None if self._state is None else self._state.turn()
+        return self._report(self._entry.state, deadline), write
+
+    def _come_to_an_end(self) -> int | None:
+        """Fire what is due and flush; returns when the clock is to be seen next."""
         now = self._clock()
         if not self._has_ended:
             self.on_processing_time(now)
@@ -342,8 +365,9 @@ class Subtask:
             operator.end_batch(now, self._has_ended)
         for writer in self._writers:
             writer.flush()
-        deadline = self.next_deadline()
-        state = self._commit_state()
+        return self.next_deadline()
+
+    def _report(self, state: StateVersion, deadline: int | None) -> Report:
         entry = SubtaskEntry(
             state=state,
             inline=self._inline(),
@@ -365,16 +389,21 @@ class Subtask:
     def _source_watermark(self) -> int:
         return self.head.watermark if self.vertex.is_source else MIN_WATERMARK
 
-    def _commit_state(self) -> Any:
+    def _commit_state(self) -> StateVersion:
         if self._state is None:
             return self._entry.state
-        for operator, context in zip(self._operators, self._contexts, strict=True):
+        self._write_states(KeyedStateBackend.end_batch)
+        for context in self._contexts:
             if context.backend is not None:
-                operator.guarded(partial(context.backend.end_batch, operator.records_in), "writing its state")
-                self._stored_schemas[context.uid] = context.backend.stored_schemas()
                 context.backend.unbind()
         state, self._state = self._state, None
         return state.commit()
+
+    def _write_states(self, write: Callable[[KeyedStateBackend, int], None]) -> None:
+        for operator, context in zip(self._operators, self._contexts, strict=True):
+            if context.backend is not None:
+                operator.guarded(partial(write, context.backend, operator.records_in), "writing its state")
+                self._stored_schemas[context.uid] = context.backend.stored_schemas()
 
     def _inline(self) -> bytes:
         for edge in self.vertex.inputs:

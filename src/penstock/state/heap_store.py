@@ -6,6 +6,7 @@ A store that was written to and not committed is dropped: its version is read ag
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Self
 
 from penstock.state.local_store import LocalStore
@@ -63,6 +64,10 @@ class HeapStore(MemoryStore, LocalStore):
         self.tag = tag
         self._is_committed = True
 
+    def frozen(self) -> Iterator[tuple[bytes, bytes]]:
+        """Return all entries as they are now, in order."""
+        return _in_order(self.snapshot())
+
     def close(self) -> None:
         """Keep the store for the next opening if nothing was written since the last commit."""
         if not self._is_open:
@@ -70,6 +75,10 @@ class HeapStore(MemoryStore, LocalStore):
         self._is_open = False
         if self._path and self._is_committed and self.tag is not None:
             _keep(self._path, self)
+
+
+def _in_order(entries: dict[bytes, bytes]) -> Iterator[tuple[bytes, bytes]]:
+    yield from sorted(entries.items())  # when it is read first, which is in the other thread
 
 
 def _keep(path: str, store: HeapStore) -> None:

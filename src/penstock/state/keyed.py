@@ -15,7 +15,6 @@ state, the encoded map key for map state, and epoch (8) counter (4) for list sta
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +30,7 @@ from penstock.state.hashable_keys import PLAIN_TYPES, code_of, codes_of, hashabl
 from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
 from penstock.state.serializers import StateSerializer
+from penstock.state.state_ids import META, new_state_id, read_ids, write_id
 from penstock.state.store import OrderedStore
 from penstock.state.stored_schemas import StoredSchemas
 from penstock.state.ttl import time_to_live_of
@@ -47,14 +47,11 @@ from penstock.state.value_states import (
 
 VOID_NAMESPACE = b""
 _VOID_CODE = encode_key(VOID_NAMESPACE)
-_META = b"\x00"
 _KEYED = b"\x01"
 _MANY_MISSED = 8  # one key in so many that had to be looked up alone is worth looking them up together
 _HEAD_BYTES = 9  # up to the key: row type, operator, group, state id
 UNCHANGEABLE = frozenset({"BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "BIG_INT", "FLOAT", "DOUBLE", "STRING"})
 """Types of state whose values need no copy."""
-STATE_KINDS = ("value", "list", "map", "reducing", "aggregating")
-"""Kinds of state, in the order of the numbers that stand for them on disk."""
 
 KeyedState = KeyedValueState | KeyedListState | KeyedMapState | KeyedReducingState | KeyedAggregatingState
 S = TypeVar("S", KeyedValueState, KeyedListState, KeyedMapState, KeyedReducingState, KeyedAggregatingState)
@@ -146,7 +143,7 @@ class KeyedStateBackend:
         self._store = store
         self._key = self.hashable_key = self.address = NO_KEY
         self.namespace = VOID_NAMESPACE
-        self._ids = self._read_ids(store)
+        self._ids = read_ids(store, self._operator)
         self._schemas.bind(store)
         for name, state in self._states.items():
             self._check_kind(name, state.kind)
@@ -164,6 +161,24 @@ class KeyedStateBackend:
     def end_batch(self, records: int) -> None:
         """Flush, and remove what is expired among rows whose turn it is: the more, the more records came in."""
         self.flush()
+        self._sweep(records)
+
+    def end_version(self, records: int) -> None:
+        """Do what `end_batch` does, and keep what is cached where that is right; `go_on` begins the next version."""
+        if self._sweeps:  # removes rows behind the back of what is cached
+            self.end_batch(records)
+        else:
+            self.write()
+
+    def go_on(self, version: int) -> None:
+        """Begin the next version with the store of the last one."""
+        self._start_epoch(self.store, version)
+        self._start_sweeps(version)
+        for state in self._states.values():
+            if isinstance(state, KeyedListState):
+                state.forget()  # each version adds a row to a list, and only reading makes one row of them again
+
+    def _sweep(self, records: int) -> None:
         for name, sweep in self._sweeps.items():
             if name in self._ids and self._clock is not None:
                 walk_from = partial(self._rows_of_state, self._ids[name][1])
@@ -534,27 +549,15 @@ class KeyedStateBackend:
             else:
                 return
 
-    def _read_ids(self, store: OrderedStore) -> dict[str, tuple[str, bytes]]:
-        prefix = _META + self._operator + b"s"
-        return {
-            row[len(prefix) :].decode("utf-8", "surrogatepass"): (STATE_KINDS[data[0]], data[1:])
-            for row, data in store.scan(prefix)
-        }
-
     def _new_id(self, name: str) -> bytes:
-        new_id = state_id(name)
-        for other, (_, held) in self._ids.items():
-            if held == new_id:
-                raise StateError(f"State names {name!r} and {other!r} have the same id by chance: rename one of them.")
-        kind = self._states[name].kind
-        row = _META + self._operator + b"s" + name.encode("utf-8", "surrogatepass")
-        self.store.put(row, bytes([STATE_KINDS.index(kind)]) + new_id)
+        new_id, kind = new_state_id(name, self._ids), self._states[name].kind
+        write_id(self.store, self._operator, name, kind, new_id)
         self._ids[name] = (kind, new_id)
         self._schemas.settle(name, is_stored=True)
         return new_id
 
     def _epoch_row(self) -> bytes:
-        return _META + self._operator + b"e"
+        return META + self._operator + b"e"
 
     def _start_sweeps(self, version: int) -> None:
         if version <= self._version:
@@ -568,8 +571,3 @@ class KeyedStateBackend:
         self._epoch = max(version, 0 if held is None else int.from_bytes(held, "big") + 1)
         self._epoch_written = False
         self._counter = 0
-
-
-def state_id(name: str) -> bytes:
-    """Return the four bytes that stand for a state in its rows."""
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[:4]

@@ -159,6 +159,19 @@ class LmdbStore(LocalStore):
         self._transaction.commit()
         self._begin()
 
+    def frozen(self) -> Iterator[Entry]:
+        """Return all entries as they were committed last, in order: readers of LMDB do not see what is written."""
+        return self._read_all(self._environment.begin(db=self._data))
+
+    def _read_all(self, transaction: Any) -> Iterator[Entry]:
+        try:
+            cursor = transaction.cursor()
+            yield from read_range(lambda: cursor, b"", None)
+        except _DAMAGE as error:
+            raise self._condemned(error) from None
+        finally:
+            transaction.abort()
+
     def close(self) -> None:
         """Forget all writes since the last commit and let go of the directory; a second call is fine."""
         if not self._closed:

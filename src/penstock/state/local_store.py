@@ -8,6 +8,7 @@ with its tag, or an empty store without one.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
@@ -37,6 +38,13 @@ class LocalStore(OrderedStore):
     @abstractmethod
     def commit(self, tag: bytes) -> None:
         """Make all writes and the tag the state that the next opening finds, and go on writing."""
+
+    def frozen(self) -> Iterator[tuple[bytes, bytes]] | None:
+        """Return all entries as they were committed last, in order, for another thread to read while this one writes.
+
+        They must have been read or dropped when the store is closed. None: the store has no such view.
+        """
+        return None
 
     @abstractmethod
     def clear(self) -> None:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from penstock.keys.codec import encode_key, read_key
 from penstock.state.declarations import SchemasByRole
-from penstock.state.keyed import STATE_KINDS, state_id
 from penstock.state.serializers.schemas import schema_text
+from penstock.state.state_ids import STATE_KINDS, state_id
 from penstock.state.store import OrderedStore
 from penstock.state.stored_schemas import SCHEMA_ROW, role_of, schema_head, split_schema_row
 from penstock.state.timers import time_from_bytes

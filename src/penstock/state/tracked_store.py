@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from operator import itemgetter
 
 from pyarrow import fs
@@ -22,6 +23,29 @@ _MAX_BYTES = 64 * 2**20
 # What a dict entry and the headers of two bytes objects take, so that many small entries count for what they are.
 _ENTRY_OVERHEAD = 150
 _PIECE = 4096
+
+
+@dataclass(frozen=True)
+class TakenChanges:
+    """Changes that were taken out of a store; their part files are deleted by `forget`."""
+
+    in_memory: dict[bytes, bytes | None]
+    parts: tuple[str, ...] = ()
+    folder: str | None = None
+
+    def in_order(self) -> Iterator[Change]:
+        """Iterate over the changed keys in order, each once with its last value, None when deleted."""
+        memory = sorted(self.in_memory.items())
+        if not self.parts:
+            return iter(memory)
+        filesystem = fs.LocalFileSystem()
+        sources: list[Iterable[Change]] = [read_entries(filesystem, part) for part in self.parts]
+        return _last_of_each([*sources, memory])
+
+    def forget(self) -> None:
+        """Delete the part files."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class TrackedStore(OrderedStore):
@@ -104,22 +128,20 @@ class TrackedStore(OrderedStore):
     def changes(self) -> Iterator[Change]:
         """Iterate over the changed keys in order, each once with its last value, None when deleted."""
         assert self._keeps_changes, "only whether there are changes was asked for"
-        memory = sorted(self._changes.items())
-        if not self._parts:
-            return iter(memory)
-        filesystem = fs.LocalFileSystem()
-        sources: list[Iterable[Change]] = [read_entries(filesystem, part) for part in self._parts]
-        return _last_of_each([*sources, memory])
+        return TakenChanges(self._changes, tuple(self._parts)).in_order()
+
+    def take_changes(self) -> TakenChanges:
+        """Take out the changes so far, and keep those from now on."""
+        taken = TakenChanges(self._changes, tuple(self._parts), self._folder)
+        self._changes, self._parts, self._folder = {}, [], None
+        self._bytes = 0
+        self._has_changed = False
+        self._keeps_changes = True
+        return taken
 
     def forget(self) -> None:
         """Forget the changes and delete their part files."""
-        self._changes.clear()
-        self._parts.clear()
-        self._bytes = 0
-        self._has_changed = False
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+        self.take_changes().forget()
 
     def _spill(self) -> None:
         if self._folder is None:

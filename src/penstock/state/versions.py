@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 
 from pyarrow import fs
@@ -18,7 +19,7 @@ from penstock.state.backends import DEFAULT_BACKEND, open_store
 from penstock.state.files import Change, read_entries, write_entries
 from penstock.state.local_store import LocalStore
 from penstock.state.store import OrderedStore
-from penstock.state.tracked_store import TrackedStore
+from penstock.state.tracked_store import TakenChanges, TrackedStore
 from penstock.storage.disk_space import told_if_full
 
 # Below this, changes are not worth compacting whatever the size of the snapshot.
@@ -50,6 +51,9 @@ class StateVersion:
 
 EMPTY = StateVersion("", ())
 
+WriteVersion = Callable[[], StateVersion]
+"""Writes the files of a version that has ended, and returns the version."""
+
 
 class SubtaskState:
     """The state of one subtask, opened at a base version, to be committed as the next one or aborted, once."""
@@ -76,6 +80,7 @@ class SubtaskState:
         # A snapshot is read from the store: what changed need not be kept for it, nor spilled.
         self._tracked = TrackedStore(inner, spill_parent, keeps_changes=not self._needs_snapshot())
         self._open = True
+        self._is_turning = False
         self.store: OrderedStore = self._tracked
         self.rebuilt = rebuilt
 
@@ -111,18 +116,56 @@ class SubtaskState:
 
     def commit(self) -> StateVersion:
         """Write what changed as a new version and close; the base itself comes back when nothing changed."""
+        assert not self._is_turning, "its last version is not written yet"
         if not self._open:
             raise StateError("This state was committed or aborted already: open it again from its version.")
         try:
             if not self._tracked.has_changes:
                 return self._base
-            # Files first: a local store that is ahead of the checkpoint directory could not be told from a right one.
-            version = self._write_version(uuid.uuid4().hex)
+            is_snapshot = self._needs_snapshot()
+            entries = self._inner.scan(b"") if is_snapshot else self._tracked.changes()
+            version = self._new_version(uuid.uuid4().hex, entries, is_snapshot=is_snapshot)
             with told_if_full(self._local_path):
                 self._inner.commit(version.id.encode())
             return version
         finally:
             self.abort()
+
+    def turn(self) -> WriteVersion:
+        """End the version and go on with the next one; the caller calls the result, which writes the version's files.
+
+        It may be called in another thread, and must have returned before the next turn and before the state is closed.
+        """
+        if not self._open or self._is_turning:
+            raise StateError("This state was closed already, or its last version is not written yet.")
+        base = self._base
+        if not self._tracked.has_changes:
+            return lambda: base
+        version_id = uuid.uuid4().hex
+        is_snapshot = self._needs_snapshot()
+        changes = self._tracked.take_changes()
+        # Before there are files: without them no seal names the version, so a store that is ahead is built anew.
+        with told_if_full(self._local_path):
+            self._inner.commit(version_id.encode())
+        self._is_turning = True
+        if not is_snapshot:
+            return partial(self._write_turned, version_id, changes)
+        entries = self._inner.frozen()
+        if entries is not None:
+            return partial(self._write_turned, version_id, changes, entries)
+        version = self._write_turned(version_id, changes, self._inner.scan(b""))
+        return lambda: version
+
+    def _write_turned(
+        self, version_id: str, changes: TakenChanges, snapshot: Iterable[Change] | None = None
+    ) -> StateVersion:
+        try:
+            entries = changes.in_order() if snapshot is None else snapshot
+            self._base = self._new_version(version_id, entries, is_snapshot=snapshot is not None)
+            return self._base
+        finally:
+            self._is_turning = False
+            changes.forget()
 
     def abort(self) -> None:
         """Forget what was written since the opening and close; fine after a commit."""
@@ -142,10 +185,10 @@ class SubtaskState:
         """Abort what was not committed."""
         self.abort()
 
-    def _write_version(self, version_id: str) -> StateVersion:
-        if self._needs_snapshot():
-            return StateVersion(version_id, (self._write(f"{version_id}.snapshot", True, self._inner.scan(b"")),))
-        changes = self._write(f"{version_id}.changes", False, self._tracked.changes())
+    def _new_version(self, version_id: str, entries: Iterable[Change], *, is_snapshot: bool) -> StateVersion:
+        if is_snapshot:
+            return StateVersion(version_id, (self._write(f"{version_id}.snapshot", True, entries),))
+        changes = self._write(f"{version_id}.changes", False, entries)
         return StateVersion(version_id, (*self._base.files, changes))
 
     def _needs_snapshot(self) -> bool:

@@ -31,7 +31,7 @@ from penstock.state.operator_state import rescaled
 from penstock.state.rescaling import rows_of_subtask
 from penstock.state.store import OrderedStore
 from penstock.state.timers import EVENT, PROCESSING
-from penstock.state.versions import EMPTY, StateVersion
+from penstock.state.versions import EMPTY, StateVersion, WriteVersion
 from penstock.vocabulary.output_tag import OutputTag
 
 _UPSTREAM, _VERTEX = 0, 1
@@ -104,6 +104,9 @@ class _HeapState:
 
     def commit(self) -> StateVersion:
         return EMPTY
+
+    def turn(self) -> WriteVersion:
+        raise AssertionError("a harness has no continuous mode")
 
     def abort(self) -> None:
         raise AssertionError("a harness cannot abort")

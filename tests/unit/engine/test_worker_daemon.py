@@ -19,7 +19,7 @@ class Replaced(Exception):
 
 @pytest.fixture
 def daemon(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What happened: "manager", or the command that the process became."""
+    """What happened: "one thread" and "manager", or the command that the process became."""
     happened: list[str] = []
 
     def replace(_: str, command: list[str]) -> None:
@@ -30,15 +30,17 @@ def daemon(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(sys, "argv", ["worker_daemon", "pyspark.worker"])
     monkeypatch.setattr(worker_daemon, "gc", SimpleNamespace(collect=lambda: None, freeze=lambda: None))
     monkeypatch.setattr(worker_daemon, "preload", lambda: None)
-    manager = SimpleNamespace(manage_workers=lambda: happened.append("manager"))
-    monkeypatch.setattr(worker_daemon, "import_module", lambda name: manager)
+    modules = SimpleNamespace(
+        manage_workers=lambda: happened.append("manager"), read_without_threads=lambda: happened.append("one thread")
+    )
+    monkeypatch.setattr(worker_daemon, "import_module", lambda name: modules)
     return happened
 
 
 def test_it_is_the_daemon_when_all_is_well(daemon: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_daemon, "other_threads", list)
     worker_daemon.main()
-    assert daemon == ["manager"]
+    assert daemon == ["one thread", "manager"]
 
 
 def test_threads_that_a_fork_would_leave_behind_make_it_the_plain_one(

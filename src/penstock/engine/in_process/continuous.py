@@ -51,6 +51,12 @@ class _Host:
     def now_ms(self) -> int:
         return self._runner.clock()
 
+    def write_later(self, write: Action) -> None:
+        self._runner.write_later(write)
+
+    def wait_for_writes(self) -> None:
+        """What was not written by now dies with the process."""
+
 
 class ContinuousRunner(BatchRunner):
     """Runs versions instead of batches; records of the next version may be under way before one is final."""
@@ -70,6 +76,7 @@ class ContinuousRunner(BatchRunner):
         self._floors = floors = Floors.of(self.plan)
         self._ahead = None
         self._channels = {}
+        self._unwritten: list[Action] = []
         self._todo: list[deque[tuple[str, Action]]] = [deque() for _ in range(floors.source_tasks)]
         self._gathering = VersionGathering(self.versions, self.sources, floors)
         host, first = _Host(self), self.seal.version + 1
@@ -151,12 +158,26 @@ class ContinuousRunner(BatchRunner):
             return
         choices: list[Action] = [partial(self._read, number) for number in reading]
         choices += [partial(self._deliver, key) for key in waiting]
+        choices += [partial(self._write, number) for number in range(len(self._unwritten))]
         assert choices, "a barrier is under way, so something can be done"
         self.chances.random.choice(choices)()
         if not reading and self._ahead is None and self.chances.happens(_AHEAD_RATE):
             self._read_ahead(end)
         if self.chances.happens(_FLUSH_RATE):
             self._flush(self.chances.random.choice(self.stations()))
+
+    def write_later(self, write: Action) -> None:
+        """Write the files of a station's version at once, or when chance decides."""
+        if self.chances.random is None:
+            write()
+        else:
+            self._unwritten.append(write)
+
+    def _write(self, number: int) -> None:
+        self.step("write", f"[{number}]")
+        self._unwritten.pop(number)()
+        for station in self.stations():
+            self._send(station)
 
     def _flush(self, station: Station) -> None:
         station.on_interval(self.clock())

@@ -64,7 +64,5 @@ class SourceStation(Station):
             subtask.end_source()
         self._give_out(subtask.take_rows())
 
-    def turn(self) -> None:
-        """End the version, and say where the sources stand."""
-        super().turn()
-        self.turned[-1].offset = self.offset
+    def _offset(self) -> Offset:
+        return self.offset

@@ -6,8 +6,10 @@ takes it: rows for the next level, and reports for the driver. It knows no threa
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from penstock.runtime import rows
@@ -17,7 +19,7 @@ from penstock.runtime.report import ALIGNMENT, Report, SubtaskEntry
 from penstock.runtime.rows import ExchangeRow
 from penstock.runtime.source_tasks import Offset
 from penstock.runtime.subtask import OpenedState, Subtask
-from penstock.state.versions import StateVersion
+from penstock.state.versions import StateVersion, WriteVersion
 
 
 class StationHost(Protocol):
@@ -36,6 +38,12 @@ class StationHost(Protocol):
 
     def now_ms(self) -> int:
         """Processing time."""
+
+    def write_later(self, write: Callable[[], None]) -> None:
+        """Do the slow part of a version, writing its files, when and where it suits the engine; one after the other."""
+
+    def wait_for_writes(self) -> None:
+        """Return when what `write_later` was given has ended, well or not."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ class Station:
         self.version = place.version
         self.outgoing: list[ExchangeRow] = []
         self.for_driver: list[tuple[int, ExchangeRow]] = []
-        self.turned: list[Turned] = []
+        self._turned: deque[Turned] = deque()  # another thread may add to it
         self.marks: dict[int, int] = {}
         self.take_figures: Callable[[], dict[str, float]] = dict
         """What the engine has measured of the task since the last version; subtasks that share a task share it."""
@@ -121,8 +129,7 @@ class Station:
 
     def take_turned(self) -> list[Turned]:
         """The versions that were finished here since the last call."""
-        taken, self.turned = self.turned, []
-        return taken
+        return [self._turned.popleft() for _ in range(len(self._turned))]
 
     def take_marks(self) -> dict[int, int]:
         """The last mark of each sender that was come to since the last call."""
@@ -135,26 +142,41 @@ class Station:
         self.outgoing += mark_rows(self.place.number, self.place.targets, number)
 
     def turn(self) -> None:
-        """End the version here: write state, report, send the barrier on, and begin the next version."""
-        done = Turned(self.version)
+        """End the version here: report, send the barrier on, and begin the next version.
+
+        The files of keyed state are written while the next version is worked on; the driver is told after that.
+        """
+        done = Turned(self.version, offset=self._offset())
         figures = self.take_figures()
+        unwritten: list[tuple[Report, WriteVersion | None]] = []
         for vertex, subtask in list(self.subtasks.items()):
-            report = subtask.finish()
+            report, write = (subtask.finish(), None) if subtask.has_ended else subtask.turn()
             self._give_out(subtask.take_rows())
-            done.reports.append(report)
             self._add_figures(subtask, report, figures)
+            unwritten.append((report, write))
             if report.entry.has_ended:
                 del self.subtasks[vertex]
                 subtask.close()
         self.outgoing += [barrier(target, self.version) for target in range(self.place.targets)]
-        self.turned.append(done)
         self.version += 1
-        for report in done.reports:
+        for report, _ in unwritten:
             if not report.entry.has_ended:
                 self._begin(self._of(report), report.entry)
+        self._host.write_later(partial(self._write, done, unwritten))
+
+    def _write(self, done: Turned, unwritten: list[tuple[Report, WriteVersion | None]]) -> None:
+        for report, write in unwritten:
+            entry = report.entry if write is None else replace(report.entry, state=write())
+            done.reports.append(replace(report, entry=entry))
+        self._turned.append(done)
+
+    def _offset(self) -> Offset | None:
+        """Where sources stand that this station has."""
+        return None
 
     def abort(self) -> None:
         """The attempt is over: what came behind the last barrier is left to the next one."""
+        self._host.wait_for_writes()
         for subtask in self.subtasks.values():
             subtask.abort()
 

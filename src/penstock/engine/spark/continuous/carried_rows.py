@@ -40,14 +40,13 @@ def to_carried(outgoing: list[ExchangeRow], hop: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
 
 
-def from_carried(batch: pa.RecordBatch) -> Iterator[tuple[int, ExchangeRow]]:
-    """The rows of a record batch with their senders."""
-    for content in batch.column(1).to_pylist():
-        if content != _FILLER:
-            yield from _unpacked(content)
+def contents_of(batch: pa.RecordBatch) -> list[bytes]:
+    """What a record batch carries, without fillers."""
+    return [content for content in batch.column(1).to_pylist() if content != _FILLER]
 
 
-def _unpacked(content: bytes) -> Iterator[tuple[int, ExchangeRow]]:
+def rows_of(content: bytes) -> Iterator[tuple[int, ExchangeRow]]:
+    """The rows that were packed together, with their senders."""
     (hop,), at, end = _HOP.unpack_from(content), _HOP.size, len(content)
     while at < end:
         target, vertex, place, src, seq, kind, size = _ROW.unpack_from(content, at)

@@ -7,9 +7,12 @@ names or orders things differently, it shows here and nowhere else.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 
 KNOWN_VERSIONS = ("4.3.",)
 """The versions of Spark whose plans were tried."""
@@ -34,6 +37,29 @@ _TASK_PROPERTIES = {
     "spark.sql.execution.pandas.udf.buffer.size": "128",
 }
 _EXCHANGE = "ShuffleExchangeExec"
+
+
+_PIPELINED = "SPARK_PIPELINED_UDF"
+
+
+def read_without_threads() -> None:
+    """In the process that workers are forked from: have tasks read their input when they ask for it.
+
+    Where Java feeds a worker while it asks for more, Spark's own worker reads ahead in a thread, and hands each piece
+    over through a queue. Tasks that stay have such a thread of their own, and others gain nothing by it.
+    """
+    if os.environ.pop(_PIPELINED, None) == "1":
+        ArrowStreamSerializer.__init__ = _flushing(ArrowStreamSerializer.__init__)  # type: ignore[method-assign]
+
+
+def _flushing(init: Callable[..., None]) -> Callable[..., None]:
+    """What Spark does in such workers: Java gets each piece of output when it is there."""
+
+    def flushing(self: Any, *arguments: Any, **named: Any) -> None:
+        init(self, *arguments, **named)
+        self._flush_per_batch = True
+
+    return flushing
 
 
 def refusal(session: SparkSession, tasks: int) -> str | None:

@@ -15,8 +15,9 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from penstock.checkpoint import CheckpointDirectory
-from penstock.engine.spark.continuous.carried_rows import from_carried, to_carried
+from penstock.engine.spark.continuous.carried_rows import contents_of, rows_of, to_carried
 from penstock.engine.spark.continuous.links import BACK, BARRIER, DRAIN, END, MARKS, Address, Order, TaskLink
+from penstock.engine.spark.continuous.state_writer import StateWriter
 from penstock.engine.spark.local_stores import local_path
 from penstock.engine.spark.shipping import ShippedPlan, clock_of, subtask_of
 from penstock.engine.spark.startup.worker_garbage import keep_collections_short
@@ -36,6 +37,8 @@ Batches = Iterator[pa.RecordBatch]
 
 _IDLE_SECONDS = 0.003
 """How often a source that has nothing looks again; what it finds waits for the linger anyway."""
+_FEW_RECORDS = 100
+"""A source that had fewer has hardly any more: it too looks again after that time, and not at once."""
 _SWITCH_SECONDS = 0.001
 _LONGEST_WAIT_SECONDS = 0.05
 _WHEN_IDLE = 0.2
@@ -45,6 +48,10 @@ there they have waited longer already, and larger blocks cost less.
 """
 _WAITING_BATCHES = 64
 """Record batches that wait in a task before Spark's shuffle has to: what bounds its memory."""
+_MOST_LEFT = 1_000_000
+"""Room for all that is left to read when a task ends before those that send to it."""
+_END_SECONDS = 5.0
+"""How long the tasks before may take to end after this one."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,9 @@ class SparkStationHost:
         self._plan = standing.plan
         self._directory = CheckpointDirectory(standing.plan.checkpoint_uri)
         self._seal = self._directory.read_seal(standing.first_version - 1)
+        self.writer = StateWriter()
+        self.write_later = self.writer.write_later
+        self.wait_for_writes = self.writer.wait_for_writes
 
     def subtask(self, vertex: int, number: int) -> Subtask:
         """A copy of a subtask for this task."""
@@ -152,8 +162,9 @@ def run_source_task(standing: Standing, sources: bytes, start: Offset, batches: 
                 station.flush()
                 link.tell("ended")
                 has_told_end = True
+            host.writer.check()
             yield from outlet.given_out(done)
-            if done and outlet.is_open:
+            if done >= _FEW_RECORDS and outlet.is_open:
                 wait = 0.0
             elif has_told_end or not outlet.is_open:
                 wait = max(_IDLE_SECONDS, pace.wait_seconds(station.next_deadline()))
@@ -170,24 +181,26 @@ def run_level_task(standing: Standing, floor: int, batches: Batches) -> Batches:
         vertices = standing.floors.levels[floor - 1].vertices_of(number)
         station = LevelStation(host, standing.floors.place(floor, number, standing.first_version), vertices)
         outlet, pace, incoming = _Outlet(station, link), _Pace(standing), _Incoming(batches)
-        tables: list[pa.RecordBatch] | None = []
+        contents: list[bytes] | None = []
         while True:
-            wait = pace.wait_seconds(station.next_deadline(), has_worked=bool(tables))
-            tables = []
+            wait = pace.wait_seconds(station.next_deadline(), has_worked=bool(contents))
+            contents = []
             if any(what == END for what, _ in outlet.orders(0.0 if outlet.is_open else wait)):
                 station.abort()
+                incoming.drop_the_rest()
                 return
             if outlet.is_open:
-                tables = incoming.take(wait, outlet.room, outlet.times)
-            if tables is None:
+                contents = incoming.take(wait, outlet.room, outlet.times)
+            if contents is None:
                 station.abort()
                 return
-            for table in tables:
-                for sender, row in from_carried(table):
+            for content in contents:
+                for sender, row in rows_of(content):
                     station.take(sender, row)
             station.on_processing_time(host.now_ms())
             pace.attend(station, _WHEN_IDLE if incoming.is_empty else 1.0)
-            yield from outlet.given_out(len(tables))
+            host.writer.check()
+            yield from outlet.given_out(len(contents))
 
 
 class _TaskTimes:
@@ -272,17 +285,19 @@ class _Incoming:
 
     def __init__(self, batches: Batches) -> None:
         self._batches = batches
-        self._waiting: queue.Queue[pa.RecordBatch | BaseException | None] = queue.Queue(_WAITING_BATCHES)
-        threading.Thread(target=self._read, name="penstock-input", daemon=True).start()
+        self._waiting: queue.SimpleQueue[list[bytes] | BaseException | None] = queue.SimpleQueue()
+        self._room = threading.Semaphore(_WAITING_BATCHES)
+        self._reader = threading.Thread(target=self._read, name="penstock-input", daemon=True)
+        self._reader.start()
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing waits just now."""
         return self._waiting.empty()
 
-    def take(self, seconds: float, most: int, times: _TaskTimes) -> list[pa.RecordBatch] | None:
+    def take(self, seconds: float, most: int, times: _TaskTimes) -> list[bytes] | None:
         """What has come, after waiting for it so long at the most; None at the end of input."""
-        found: list[pa.RecordBatch] = []
+        found: list[bytes] = []
         began = time.monotonic()
         try:
             item = self._waiting.get(timeout=seconds) if seconds > 0 else self._waiting.get_nowait()
@@ -292,7 +307,8 @@ class _Incoming:
                     raise item
                 if item is None:
                     return None
-                found.append(item)
+                self._room.release()
+                found += item
                 if len(found) >= most:
                     return found
                 item = self._waiting.get_nowait()
@@ -301,10 +317,18 @@ class _Incoming:
                 times.idle_seconds += time.monotonic() - began
             return found
 
+    def drop_the_rest(self) -> None:
+        """Read to the end without looking: Spark goes on with the same connection when the task has ended."""
+        self._room.release(_MOST_LEFT)
+        self._reader.join(_END_SECONDS)
+
     def _read(self) -> None:
         try:
             for batch in self._batches:
-                self._waiting.put(batch)
+                contents = contents_of(batch)
+                if contents:
+                    self._room.acquire()
+                    self._waiting.put(contents)
             self._waiting.put(None)
         except BaseException as error:
             self._waiting.put(error)

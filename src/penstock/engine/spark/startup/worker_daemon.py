@@ -15,7 +15,8 @@ from pathlib import Path
 from penstock.engine.spark.startup.session_config import QUIET_DAEMON
 from penstock.engine.spark.worker_deaths import note_deaths
 
-PRELOADED = ("pandas", "pyspark.worker", "penstock.datastream", "penstock.engine.spark.tasks")
+_PIPELINED = "penstock.engine.spark.continuous.pipelined"  # imports Spark: not where others import this module
+PRELOADED = ("pandas", "pyspark.worker", "penstock.datastream", "penstock.engine.spark.tasks", _PIPELINED)
 _PLAIN_DAEMON = "pyspark.daemon"
 # Comes with pyarrow, whether its allocator is used or not; jemalloc stops it before a fork and starts it after.
 _FORK_SAFE_THREADS = {"jemalloc_bg_thd"}
@@ -49,6 +50,7 @@ def main() -> None:
     # What is here stays: collections in the workers need not look at it, and pages stay shared.
     gc.collect()
     gc.freeze()
+    import_module(_PIPELINED).read_without_threads()
     note_deaths(os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None)
     import_module(QUIET_DAEMON).manage_workers()
 
