@@ -15,9 +15,9 @@ ENGINES := tests/spark tests/kafka tests/jdbc
 # Layers, sizes and documents are checked by `make check`.
 FAST := -m "not spark and not slow and not soak" $(addprefix --ignore ,tests/tidy $(ENGINES)) -n logical
 # A session of Spark for each of two processes; a file's tests share what they set up. The order is that of tests/conftest.py.
-# Of tests marked `drawn` the seed of the run draws a part, see tests/drawing.py; `make kill` runs all of them. Files that take
-# long take turns, unless ALL=1.
+# Of tests marked `drawn` the seed of the run draws a part, see tests/drawing.py; `make kill` runs all of them.
 REST = -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder --draw $(TURNS)
+# Of tests marked `turns`, and of files that take long, the seed draws a part too, unless ALL=1.
 TURNS := $(if $(ALL),,--take-turns)
 MARKED = $(filter-out $(addsuffix /%,$(ENGINES)),$(shell grep -rlE "mark\.(spark|slow)" tests examples --include "test_*.py"))
 SOURCES := src tests $(wildcard examples benchmarks)
@@ -31,7 +31,7 @@ help: ## show this list
 demo: $(JAVA) ## run the main job: out-of-order trades on Spark, checked against plain Python
 	$(BIN)/python examples/trades/demo.py $(ARGS)
 
-test: $(JAVA) ## run the tests; files that take long take turns, with ALL=1 all run (with ARGS: those that ARGS choose)
+test: $(JAVA) ## run the tests; of those that take long a part, with ALL=1 every file (with ARGS: those that ARGS choose)
 ifeq ($(ARGS),)
 	$(PYTEST) $(FAST) $(TURNS)
 	$(PYTEST) $(REST) $(ENGINES) $(MARKED)
@@ -42,7 +42,7 @@ endif
 test-fast: $(INSTALLED) ## run the quick tests, which need no Spark
 	$(PYTEST) $(FAST) $(ARGS)
 
-test-spark: $(JAVA) ## run the tests that need Spark, and slow ones; files that take long take turns, with ALL=1 all run
+test-spark: $(JAVA) ## run the tests that need Spark, and slow ones; of those that take long a part, with ALL=1 every file
 	$(PYTEST) $(REST) $(or $(ARGS),$(ENGINES) $(MARKED))
 
 screenshots: $(JAVA) ## make the pictures in docs/images with the tests of the pages; needs Chromium
@@ -78,7 +78,7 @@ bench-quick: $(JAVA) ## the short form of it, under 5 minutes: three workloads, 
 bench-verify: $(JAVA) ## check that all of them put out the same results
 	$(BIN)/python -m benchmarks.side_by_side --verify $(ARGS)
 
-nexmark: $(JAVA) ## the queries of Nexmark in Penstock and Flink SQL; ARGS=--verify compares their results
+nexmark: $(JAVA) ## the queries of Nexmark in Penstock, Flink SQL and Spark; ARGS=--verify compares their results
 	$(BIN)/python -m benchmarks.nexmark $(ARGS)
 
 bench-parts: $(JAVA) ## measure parts of Penstock alone: windows, Kafka, memory, checkpoints and others

@@ -5,6 +5,7 @@ Tests that need one get it from their own folder.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.drawing import files_left_out, left_out
+from tests.drawing import TURNS, files_left_out, left_out
 from tests.left_behind import watch
 
 # Containers often have this variable. Without bytecode on disk every process of a run compiles all of Penstock again,
@@ -73,22 +74,30 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Draw where that is asked for, and put files with the longest tests first.
 
-    The last of them must not keep one of two processes waiting. Those give themselves more time than others. Files stay
-    whole, and tests of a file in their order.
+    The last of them must not keep one of two processes waiting. Those give themselves more time than others, or take
+    turns. Files stay whole, and tests of a file in their order.
     """
     if config.getoption("--take-turns"):
         out = {str(config.rootpath / file) for file in files_left_out(config.stash[SEED])}
         _leave_out(config, items, lambda item: str(item.path) in out and not _is_quick(item))
+        waiting = left_out(items, config.stash[SEED], "turns")
+        _leave_out(config, items, lambda item: item.nodeid in waiting)
     if config.getoption("--draw"):
         out = left_out(items, config.stash[SEED])
         _leave_out(config, items, lambda item: item.nodeid in out)
-    longest: dict[str, float] = {}
+    longest = {str(config.rootpath / file): 1.0 for _, files in TURNS.values() for file in files}
     for item in items:
         mark = item.get_closest_marker("timeout")
         seconds = float(mark.args[0]) if mark is not None and mark.args else 0.0
         name = str(item.path)
         longest[name] = max(longest.get(name, 0.0), seconds)
     items.sort(key=lambda item: -longest[str(item.path)])
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and all modules stay to the end: the garbage collector need not look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _is_quick(item: pytest.Item) -> bool:

@@ -1,13 +1,14 @@
-"""Tests of which a run draws a part: `@pytest.mark.drawn(3)` is one in three.
+"""Tests of which a run draws a part: `@pytest.mark.drawn(3)` is one in three, and so is `@pytest.mark.turns(3)`.
 
-For cases that share a mechanism, so that one of them would show a break in it. `make test` draws (`pytest --draw`), and
-the seed of the run says which; `make kill`, and pytest without that option, run them all.
+`drawn` is for cases that share a mechanism, so that one of them would show a break in it, and that take minutes all
+together. `make test` and CI draw (`pytest --draw`), and the seed of the run says which; `make kill` runs them all.
 
-`make test` also takes turns between whole files that take long (`pytest --take-turns`): of each group in `TURNS` the
-seed draws some. `make test ALL=1`, which CI runs, has all of them.
+`turns` is for what `make test` would take too long with (`pytest --take-turns`). The same is done with whole files: of
+each group in `TURNS` the seed draws some. `make test ALL=1`, which CI runs, leaves out none of these.
 
-Tests that are alike form a group, of which at least one is drawn: cases of one test, by the text of their id before its
-number (`joins-3` is of the group `joins`), or all tests that name a group: `@pytest.mark.drawn(3, group="deaths")`.
+Tests that are alike form a group, of which at least one is drawn: the cases of one test, or, if their ids end with
+numbers, those whose text before it is the same (`joins-3` is of the group `joins`), or all tests that name a group:
+`@pytest.mark.drawn(3, group="deaths")`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from collections import defaultdict
 import pytest
 
 _NUMBER = re.compile(r"-\d+\]$")
+_CASE = re.compile(r"\[.*\]$", re.DOTALL)
 
 TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
     "examples of the field": (
-        4,
+        6,
         (
             "examples/account_notifications/test_job.py",
             "examples/card_fraud/test_job.py",
@@ -39,7 +41,7 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "deaths of drivers, workers, clusters and brokers": (
-        6,
+        15,
         (
             "tests/jdbc/test_kill.py",
             "tests/kafka/test_kill.py",
@@ -59,7 +61,7 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "ways to start a program": (
-        4,
+        8,
         (
             "tests/spark/test_cached_streams.py",
             "tests/spark/test_cli.py",
@@ -72,7 +74,7 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "servers and their pages": (
-        4,
+        10,
         (
             "tests/browser/test_flink_web_ui.py",
             "tests/browser/test_pages.py",
@@ -87,7 +89,7 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "Kafka": (
-        3,
+        6,
         (
             "tests/kafka/test_docs.py",
             "tests/kafka/test_example.py",
@@ -103,7 +105,7 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "jobs on Spark": (
-        3,
+        9,
         (
             "tests/conformance/test_kstreams.py",
             "tests/spark/test_backpressure.py",
@@ -113,10 +115,12 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
             "tests/spark/test_examples.py",
             "tests/spark/test_examples_in_docs.py",
             "tests/spark/test_failures.py",
+            "tests/spark/test_file_readers.py",
             "tests/spark/test_life_cycle.py",
             "tests/spark/test_savepoints.py",
             "tests/spark/test_sql.py",
             "tests/spark/test_state_and_time.py",
+            "tests/spark/test_state_processor.py",
             "tests/spark/test_troubles.py",
             "tests/transcripts/test_continuous_on_spark.py",
             "tests/unit/state/test_versions_growth.py",
@@ -126,15 +130,20 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
 """Files that take turns: of each group, one in how many a run draws. Their subjects have quick tests too."""
 
 
-def left_out(items: list[pytest.Item], seed: int) -> set[str]:
-    """The ids of the tests that are not drawn."""
+def left_out(items: list[pytest.Item], seed: int, name: str = "drawn") -> set[str]:
+    """The ids of the tests that are not drawn, of those with a mark of this name."""
     groups: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for item in items:
-        mark = item.get_closest_marker("drawn")
+        mark = item.get_closest_marker(name)
         if mark is not None:
             (one_in,) = mark.args
-            groups[mark.kwargs.get("group") or _NUMBER.sub("]", item.nodeid)].append((item.nodeid, one_in))
-    return {name for group, members in groups.items() for name in _others(members, random.Random(f"{seed} {group}"))}
+            groups[mark.kwargs.get("group") or _group_of(item.nodeid)].append((item.nodeid, one_in))
+    return {each for group, members in groups.items() for each in _others(members, random.Random(f"{seed} {group}"))}
+
+
+def _group_of(case: str) -> str:
+    by_number = _NUMBER.sub("]", case)
+    return by_number if by_number != case else _CASE.sub("", case)
 
 
 def files_left_out(seed: int) -> set[str]:

@@ -26,6 +26,7 @@ def program_of(name: str) -> tuple[Program, list[str]]:
     return next(program for program in FAMILIES[family] if program.name == rest), load(family)[rest]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_it_gives_what_pyflink_gives(name: str) -> None:
     program, measured = program_of(name)

@@ -19,7 +19,7 @@ from tests.server.servers import Server, server
 from tests.server.sql_client import SqlSession, group_of, session_processes
 from tests.spark.waiting import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.turns(2, group="sessions of SQL")]
 
 NUMBERS = """
 CREATE TABLE numbers (id BIGINT, half AS CAST(id AS DECIMAL(10, 2)) / 2, at AS TO_TIMESTAMP_LTZ(id, 3)) WITH (

@@ -46,6 +46,7 @@ def run_cell(tmp_path: Path, cell: Cell) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("cell", some_cells(), ids=str)
 def test_a_job_goes_on_from_wherever_it_was_left(tmp_path: Path, cell: Cell) -> None:
     run_cell(tmp_path, cell)

@@ -21,6 +21,8 @@ from penstock.datastream import (
 from penstock.errors import ConfigurationError, GraphError, JobFailedError
 from tests.spark.conftest import NewEnvironment
 
+pytestmark = pytest.mark.turns(2, group="failures on Spark")
+
 HERE = Path(__file__).name
 
 

@@ -15,14 +15,22 @@ from tests.transcripts.mutants import MUTANTS, Mutant, mutated
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 SEEN_ON_SPARK = [mutant for mutant in MUTANTS if not mutant.fades]
-JOBS = packed([*ALL, *(mutated(mutant) for mutant in SEEN_ON_SPARK)])
+
+
+def asked_for(request: pytest.FixtureRequest) -> list[Transcript]:
+    """The transcripts of the tests that run; `make test` draws a part of them."""
+    tests = [each for each in request.session.items if isinstance(each, pytest.Function) and each.path == request.path]
+    values = [value for test in tests for value in test.callspec.params.values()]
+    return [value if isinstance(value, Transcript) else mutated(value) for value in values]
 
 
 @pytest.fixture(scope="module")
-def failed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, TranscriptMismatch]:
+def failed(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, TranscriptMismatch]:
     """The transcripts that failed, those of broken operators among them, by name."""
     found: dict[str, TranscriptMismatch] = {}
-    for number, job in enumerate(JOBS):
+    for number, job in enumerate(packed(asked_for(request))):
         directory = str(tmp_path_factory.mktemp(f"transcripts-{number}"))
         environment = StreamExecutionEnvironment.get_execution_environment()
         environment.set_parallelism(1)
@@ -33,12 +41,14 @@ def failed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dic
     return found
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("transcript", ALL, ids=lambda transcript: transcript.name)
 def test_transcript(transcript: Transcript, failed: dict[str, TranscriptMismatch]) -> None:
     if transcript.name in failed:
         raise failed[transcript.name]
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("mutant", SEEN_ON_SPARK, ids=lambda mutant: mutant.__name__)
 def test_a_broken_operator_is_caught(mutant: type[Mutant], failed: dict[str, TranscriptMismatch]) -> None:
     assert mutated(mutant).name in failed

@@ -17,6 +17,10 @@ import pytest
 @pytest.mark.parametrize("case", [*[f"joins-{n}" for n in range(8)], *[f"sets-{n}" for n in range(3)]])
 def test_query(case): ...
 
+@pytest.mark.drawn(2)
+@pytest.mark.parametrize("case", ["left", "right[0]", "full", 4])
+def test_join(case): ...
+
 @pytest.mark.drawn(3, group="deaths")
 def test_one_death(): ...
 
@@ -44,6 +48,7 @@ def test_a_part_of_every_group_is_drawn(pytester: pytest.Pytester) -> None:
         assert len([name for name in rest if "joins" in name]) == 2
         assert len([name for name in rest if "sets" in name]) == 1
         assert len([name for name in rest if "death" in name]) == 1
+        assert len([name for name in rest if "test_join" in name]) == 2
         assert "test_plain" in rest
 
 
@@ -72,7 +77,8 @@ def test_files_that_take_turns_are_there() -> None:
 def test_quick_tests_of_such_files_always_run(pytester: pytest.Pytester) -> None:
     pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text())
     pytester.makeini(
-        "[pytest]\nmarkers =\n    slow: s\n    spark: s\n    drawn: d\npythonpath = " + str(Path(__file__).parents[2])
+        "[pytest]\nmarkers =\n    slow: s\n    spark: s\n    drawn: d\n    turns: t\npythonpath = "
+        + str(Path(__file__).parents[2])
     )
     folder = pytester.mkdir("tests")
     unit = folder / "unit" / "state"
@@ -84,3 +90,15 @@ def test_quick_tests_of_such_files_always_run(pytester: pytest.Pytester) -> None
     left.assert_outcomes(passed=1, deselected=1)
     whole = pytester.runpytest_subprocess("--seed", str(seeds[0]), "-p", "no:penstock", "-p", "no:xdist")
     whole.assert_outcomes(passed=2)
+
+
+def test_turns_are_for_that_option_and_draws_for_the_other(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text())
+    pytester.makeini("[pytest]\nmarkers =\n    drawn: d\n    turns: t\npythonpath = " + str(Path(__file__).parents[2]))
+    text = "import pytest\ncases = pytest.mark.parametrize('case', range(6))\n"
+    text += "@pytest.mark.drawn(3)\n@cases\ndef test_drawn(case): ...\n"
+    text += "@pytest.mark.turns(2)\n@cases\ndef test_in_turns(case): ...\n"
+    pytester.makepyfile(text)
+    plain = ("-p", "no:penstock", "-p", "no:xdist")
+    pytester.runpytest_subprocess("--draw", *plain).assert_outcomes(passed=8, deselected=4)
+    pytester.runpytest_subprocess("--take-turns", *plain).assert_outcomes(passed=9, deselected=3)

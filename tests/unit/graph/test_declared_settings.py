@@ -29,8 +29,14 @@ OF_OTHERS = {"state.dir"}
 NOT_READING = "graph/unused_keys.py"
 
 
+NAMES = {*SETTINGS, *(setting.former for setting in SETTINGS.values())}
+
+
 def literals_of(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text())
+    program = path.read_text()
+    if KEY.search(program) is None:
+        return set()
+    tree = ast.parse(program)
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     return {text for text in texts if KEY.fullmatch(text)}
 
@@ -41,8 +47,7 @@ def is_module(text: str) -> bool:
 
 
 def undeclared(text: str) -> bool:
-    names = {*SETTINGS, *(setting.former for setting in SETTINGS.values())}
-    return text not in names and text not in LOGGERS | OF_OTHERS and not is_module(text) and not text.endswith(".zip")
+    return text not in NAMES and text not in LOGGERS | OF_OTHERS and not is_module(text) and not text.endswith(".zip")
 
 
 def test_every_key_in_the_code_is_declared() -> None:

@@ -61,6 +61,7 @@ WAYS = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("way", "before", "after"),
     [
