@@ -14,7 +14,7 @@ from rich.table import Table
 
 from benchmarks import peer_environments, processes, results
 from benchmarks.delays.marks import START_S, DelayTask
-from benchmarks.delays.stolen import StolenTime
+from benchmarks.delays.stolen import StolenBySecond, StolenTime
 from benchmarks.delays.summary import measured
 from benchmarks.delays.systems import JOBS, RATES, SYSTEMS
 from penstock.java import java_home
@@ -77,9 +77,10 @@ def _run(name: str, job: str, rate: int, asked: argparse.Namespace) -> dict[str,
         command = [peer_environments.python_of(system.environment), "-m", f"benchmarks.delays.{system.program}"]
         stolen = StolenTime()
         limit = seconds + 2 * START_S
-        ended = processes.run([*command, task.as_json()], _variables(folder), folder, limit, SAMPLE_S)
+        with StolenBySecond() as by_second:
+            ended = processes.run([*command, task.as_json()], _variables(folder), folder, limit, SAMPLE_S)
         told = {"error": None, "peak_mb": round(ended.peak_mb), "stolen": stolen.share()}
-        found = measured(marks, asked.warm_up)
+        found = measured(marks, asked.warm_up, by_second.is_quiet)
         if found is None and ended.error:
             told["error"] = ended.error
             Path(tempfile.gettempdir(), f"{name}-{job}-{rate}.log").write_text((folder / "log").read_text())
@@ -94,6 +95,9 @@ def _variables(folder: Path) -> dict[str, str]:
 
 def _line(run: dict[str, Any], turn: int) -> str:
     told = run["error"] or "no result" if "p50" not in run else f"p50 {run['p50']:g} ms, p99 {run['p99']:g} ms"
+    quiet = run.get("quiet", {})
+    if "p50" in quiet:
+        told += f"; in {quiet['seconds']} quiet seconds {quiet['p50']:g} and {quiet['p99']:g} ms"
     return f"{run['job']}, {run['rate']:,}/s, {SYSTEMS[run['system']].title}, round {turn}: {told}"
 
 
@@ -101,10 +105,12 @@ def _table(runs: list[dict[str, Any]]) -> Table:
     table = Table(title=f"Delay in ms until the result is there, parallelism {PARALLELISM}")
     for title in ("job", "records/s", "system"):
         table.add_column(title)
-    for title in ("p50", "p90", "p99", "p99.9", "max", "records", "MB"):
+    for title in ("p50", "p90", "p99", "p99.9", "max", "quiet s", "p50", "p99", "records", "MB"):
         table.add_column(title, justify="right")
     for run in runs:
         figures = [f"{run[name]:,.1f}" if name in run else "-" for name in ("p50", "p90", "p99", "p999", "max")]
+        quiet = run.get("quiet", {})
+        figures += [f"{quiet[name]:,.1f}" if name in quiet else "-" for name in ("seconds", "p50", "p99")]
         told = [f"{run.get('samples', 0):,}", f"{run['peak_mb']:,}"]
         table.add_row(run["job"], f"{run['rate']:,}", SYSTEMS[run["system"]].title, *figures, *told)
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +25,30 @@ def percentile(counts: Counter[int], share: float) -> float:
     return max(counts) / TENTHS
 
 
-def measured(folder: Path, warm_up_s: float) -> dict[str, Any] | None:
-    """What a run shows after its warm-up, which begins with the first result; None if it has shown nothing by then."""
+def measured(folder: Path, warm_up_s: float, is_quiet: Callable[[int], bool]) -> dict[str, Any] | None:
+    """What a run shows after its warm-up, which begins with the first result; None if it has shown nothing by then.
+
+    The figures in "quiet" are those of the seconds in which the machine was there for the run alone.
+    """
     seconds = seconds_of(folder)
-    first = min(seconds, default=0)
-    counts: Counter[int] = Counter()
-    for second, found in seconds.items():
-        if second >= first + warm_up_s:
-            counts.update(found)
+    after = {second: found for second, found in seconds.items() if second >= min(seconds) + warm_up_s}
+    counts = _sum(after.values())
     if not counts:
         return None
-    figures = {name: percentile(counts, share) for name, share in PERCENTILES.items()}
-    return {**figures, "max": max(counts) / TENTHS, "samples": sum(counts.values()), "histogram": histogram(counts)}
+    quiet = [found for second, found in after.items() if is_quiet(second)]
+    rest = {"max": max(counts) / TENTHS, "samples": sum(counts.values()), "histogram": histogram(counts)}
+    return {**_percentiles(counts), **rest, "quiet": {"seconds": len(quiet), **_percentiles(_sum(quiet))}}
+
+
+def _sum(many: Iterable[Counter[int]]) -> Counter[int]:
+    total: Counter[int] = Counter()
+    for each in many:
+        total.update(each)
+    return total
+
+
+def _percentiles(counts: Counter[int]) -> dict[str, float]:
+    return {name: percentile(counts, share) for name, share in PERCENTILES.items()} if counts else {}
 
 
 def histogram(counts: Counter[int]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.delays.stolen import QUIET_SHARE
 from benchmarks.delays.summary import EDGES_MS
 from benchmarks.delays.systems import JOBS, SYSTEMS
 from benchmarks.pages.charts import Bar, BarPanel
@@ -29,14 +30,28 @@ def delays_section(delays: Results | None) -> Section:
         f"{delays['seconds']:g} s or more are measured. A window's result is due at the end of the window, that of a "
         "timer when the timer is. Bytewax runs in one process; the others have two subtasks for each operator. "
         "*Stolen* is the share of processor time that the host of this shared machine gave to others meanwhile; it "
-        "makes the longest delays longer. A delay of many seconds at the median means that the system does not keep up "
+        "makes the longest delays longer. The columns *quiet* count only the seconds in which the host gave less than "
+        f"{QUIET_SHARE:.0%} to others, in that second and in the one before. "
+        "A delay of many seconds at the median means that the system does not keep up "
         "with the rate on this machine: records wait in a queue that grows as long as the job runs."
     )
     for job, title in JOBS.items():
         runs = [run for run in delays["runs"] if run["job"] == job]
         if runs:
             section.add(f"### {title[0].upper()}{title[1:]}")
-            titles = ("system", "records/s", "p50", "p90", "p99", "p99.9", "max", "stolen")
+            titles = (
+                "system",
+                "records/s",
+                "p50",
+                "p90",
+                "p99",
+                "p99.9",
+                "max",
+                "stolen",
+                "quiet seconds",
+                "p50 quiet",
+                "p99 quiet",
+            )
             section.add_table(titles, list(map(_row, runs)))
             panels = _panels(runs)
             if panels:
@@ -77,7 +92,13 @@ def _share(found: dict[str, Any]) -> str:
 
 def _row(run: dict[str, Any]) -> tuple[str, ...]:
     figures = [number(run[name], 1) if name in run else NONE for name in FIGURES]
-    return SYSTEMS[run["system"]].title, number(run["rate"]), *figures, _share(run)
+    return SYSTEMS[run["system"]].title, number(run["rate"]), *figures, _share(run), *_quiet(run)
+
+
+def _quiet(run: dict[str, Any]) -> tuple[str, str, str]:
+    quiet = run.get("quiet", {})
+    delays = [number(quiet[name], 1) if name in quiet else NONE for name in ("p50", "p99")]
+    return (number(quiet["seconds"]) if quiet else NONE), *delays  # runs of before have none
 
 
 def _panels(runs: list[dict[str, Any]]) -> list[BarPanel]:

@@ -16,12 +16,13 @@ VERSIONS = {"checkpoint", "savepoint"}
 # What each part may import when it is loaded, by dotted prefix after `penstock.`. Its own modules are always allowed.
 LAYERS: dict[str, set[str]] = {
     "errors": set(),
-    # What is on this machine: a place for files, one for a while, a Java.
+    # What is on this machine: a place for files, one for a while, processes, a Java.
     "user_cache": set(),
+    "process_ids": set(),
     "scratch": {"errors"},
     "tokens": {"errors", "scratch"},
     "java": {"errors", "user_cache"},
-    "kafka_broker": {"errors", "java", "user_cache"},
+    "kafka_broker": {"errors", "java", "process_ids", "user_cache"},
     # The foundation: types, configuration, metrics, files, keys.
     "storage": {"errors"},
     "common": {"errors"},
@@ -47,8 +48,10 @@ LAYERS: dict[str, set[str]] = {
     | PLAN
     | {"checkpoint", "keys", "runtime", "scratch", "state", "storage", "vocabulary"},
     # The driver of a job knows no engine; engines are adapters to it.
-    "job": CORE | VERSIONS | {"scratch", "tokens", "user_cache"},
-    "engine": CORE | VERSIONS | {"asynchronous", "java", "job", "scratch", "state_processor", "user_cache"},
+    "job": CORE | VERSIONS | {"process_ids", "scratch", "tokens", "user_cache"},
+    "engine": CORE
+    | VERSIONS
+    | {"asynchronous", "java", "job", "process_ids", "scratch", "state_processor", "user_cache"},
     # Front ends: they build graphs of the same vocabulary.
     "datastream": CORE | {"scratch"},
     "cep": CORE | {"datastream"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pytest
 
 from benchmarks.delays import marks
 from benchmarks.delays.marks import DelayTask, Marks, seconds_of
+from benchmarks.delays.stolen import StolenBySecond, StolenTime
 from benchmarks.delays.summary import EDGES_MS, histogram, measured, percentile
 from benchmarks.delays.systems import SYSTEMS
 from benchmarks.pages.delays import delays_section, soak_section
+from tests.spark.waiting import wait_until
 
 HEADING = {
     "machine": {"cpu": "a", "cores": 2, "memory_gb": 1, "system": "b"},
@@ -52,10 +55,48 @@ def test_the_warm_up_is_left_out(tmp_path: Path, clock: list[int]) -> None:
     noted = Marks(str(tmp_path))
     for clock[0], due in ((1_000, 0.0), (2_000, 1_000.0), (3_000, 2_990.0), (4_000, 4_000.0)):
         noted.note(due)
-    found = measured(tmp_path, 2)
+    found = measured(tmp_path, 2, lambda second: False)
     assert found is not None
     assert (found["samples"], found["p50"], found["max"]) == (1, 10.0, 10.0)
-    assert measured(tmp_path, 60) is None
+    assert found["quiet"] == {"seconds": 0}
+    assert measured(tmp_path, 60, lambda second: True) is None
+
+
+def test_quiet_seconds_have_figures_of_their_own(tmp_path: Path, clock: list[int]) -> None:
+    noted = Marks(str(tmp_path))
+    for clock[0], due in ((1_000, 900.0), (2_000, 1_990.0), (3_000, 2_980.0), (4_000, 4_000.0)):
+        noted.note(due)
+    found = measured(tmp_path, 0, lambda second: second > 1)
+    assert found is not None
+    assert (found["p50"], found["p99"]) == (20.0, 100.0)
+    assert found["quiet"] == {"seconds": 2, "p50": 10.0, "p90": 20.0, "p99": 20.0, "p999": 20.0}
+
+
+def test_a_second_is_quiet_if_the_one_before_was_quiet_too() -> None:
+    stolen = StolenBySecond()
+    stolen.shares.update({1: 0.0, 2: 0.01, 3: 0.3, 4: 0.0, 5: 0.0})
+    assert [second for second in range(8) if stolen.is_quiet(second)] == [2, 5]
+
+
+def test_what_is_stolen_is_noted_by_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StolenTime, "share", lambda self: 0.25)
+    with StolenBySecond() as stolen:
+        wait_until(lambda: bool(stolen.shares), "a second has passed")
+    assert set(stolen.shares.values()) == {0.25}
+    assert abs(max(stolen.shares) - (time.time() - 1)) < 5
+
+
+def test_the_page_shows_quiet_seconds_and_runs_that_did_not_note_them() -> None:
+    figures = {"p50": 4.0, "p90": 4.5, "p99": 444.0, "p999": 4.9, "max": 5.0, "samples": 7}
+    run = {"system": "bytewax", "job": "count", "rate": 1_000, "error": None, "peak_mb": 1, **figures}
+    runs = [run, {**run, "quiet": {"seconds": 12, "p50": 3.5, "p99": 8.5}}, {**run, "quiet": {"seconds": 0}}]
+    timing = {"checkpoint_ms": 1_000, "warm_up_s": 1, "seconds": 2}
+    text = delays_section({**HEADING, **timing, "runs": runs}).text()
+    assert [line.split("|")[-4:-1] for line in text.splitlines() if "444" in line] == [
+        [" - ", " - ", " - "],
+        [" 12 ", " 3.5 ", " 8.5 "],
+        [" 0 ", " - ", " - "],
+    ]
 
 
 def test_every_delay_has_its_bar() -> None:

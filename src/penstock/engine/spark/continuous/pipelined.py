@@ -20,20 +20,28 @@ KNOWN_VERSIONS = ("4.3.",)
 SPARE_SLOTS = 2
 """Slots beside those of the job's own tasks: for savepoints, and for sinks that publish with Spark's tasks."""
 
+_NETWORK_BUFFER_BYTES = 4096
+
+SENT_AT_ONCE_BYTES = _NETWORK_BUFFER_BYTES * 9 // 10 + 1
+"""The shuffle holds rows back until there are so many bytes for a target; a row of that size takes the others along."""
+
 SESSION_CONFIG = {
     # A task asks Python for more while Python is still being fed.
     "spark.python.udf.pipelined.enabled": "true",
-    # How long the shuffle waits for more rows; the linger of continuous mode is Penstock's own.
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
-    "spark.shuffle.streaming.networkBufferSize": "4096",
+    # How long rows are held back at the most. Ours never are, so a thread that looks for them need not hurry.
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "50",
+    "spark.shuffle.streaming.networkBufferSize": str(_NETWORK_BUFFER_BYTES),
     "spark.buffer.size": "128",
     "spark.sql.adaptive.enabled": "false",
 }
 """Settings that must be there when the session is made."""
 
+ROWS_TOGETHER = 2
+"""Java hands rows to Python in batches of so many, and a batch only when the row behind it has come."""
+
 _TASK_PROPERTIES = {
-    # One row of Arrow at a time, and small buffers: what is sent must not wait for more.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+    # Few rows of Arrow at a time, and small buffers: what is sent must not wait for more.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_TOGETHER),
     "spark.sql.execution.pandas.udf.buffer.size": "128",
 }
 _EXCHANGE = "ShuffleExchangeExec"

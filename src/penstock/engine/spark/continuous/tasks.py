@@ -15,8 +15,9 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from penstock.checkpoint import CheckpointDirectory
-from penstock.engine.spark.continuous.carried_rows import contents_of, rows_of, to_carried
+from penstock.engine.spark.continuous.carried_rows import contents_of, first_fillers, rows_of, sender_of, to_carried
 from penstock.engine.spark.continuous.links import BACK, BARRIER, DRAIN, END, MARKS, Address, Order, TaskLink
+from penstock.engine.spark.continuous.pace import LevelPace, SourcePace
 from penstock.engine.spark.continuous.state_writer import StateWriter
 from penstock.engine.spark.local_stores import local_path
 from penstock.engine.spark.shipping import ShippedPlan, clock_of, subtask_of
@@ -35,17 +36,9 @@ from penstock.state.versions import StateVersion, SubtaskState
 
 Batches = Iterator[pa.RecordBatch]
 
-_IDLE_SECONDS = 0.003
-"""How often a source that has nothing looks again; what it finds waits for the linger anyway."""
 _FEW_RECORDS = 100
-"""A source that had fewer has hardly any more: it too looks again after that time, and not at once."""
+"""A source that had fewer has hardly any more: it looks again when it would send them, and not at once."""
 _SWITCH_SECONDS = 0.001
-_LONGEST_WAIT_SECONDS = 0.05
-_WHEN_IDLE = 0.2
-_WHEN_BEHIND = 5.0
-"""How many times the linger records wait in a task that has nothing else to do, and in a source that has more to read:
-there they have waited longer already, and larger blocks cost less.
-"""
 _WAITING_BATCHES = 64
 """Record batches that wait in a task before Spark's shuffle has to: what bounds its memory."""
 _MOST_LEFT = 1_000_000
@@ -101,32 +94,6 @@ class SparkStationHost:
         )
 
 
-class _Pace:
-    """When to flush and when to let watermarks be emitted, by the monotonic clock."""
-
-    def __init__(self, standing: Standing) -> None:
-        self._linger = standing.linger_ms / 1000
-        self._interval = standing.watermark_interval_ms / 1000
-        self._flushed = self._emitted = time.monotonic()
-
-    def attend(self, station: Station, patience: float = 1.0) -> None:
-        """Do what is due; `patience` is how many times the linger records may wait for others."""
-        now = time.monotonic()
-        if self._interval and now - self._emitted >= self._interval:
-            self._emitted = now
-            station.on_interval(int(time.time() * 1000))
-        if now - self._flushed >= self._linger * patience:
-            self._flushed = now
-            station.flush()
-
-    def wait_seconds(self, deadline_ms: int | None, *, has_worked: bool = False) -> float:
-        """How long nothing has to be done, at the most; `has_worked` if something may wait to be sent."""
-        until = self._flushed + self._linger * (_WHEN_IDLE if has_worked else 1.0) - time.monotonic()
-        if deadline_ms is not None:
-            until = min(until, deadline_ms / 1000 - time.time())
-        return min(max(until, 0.0), _LONGEST_WAIT_SECONDS)
-
-
 def run_source_task(standing: Standing, sources: bytes, start: Offset, batches: Batches) -> Batches:
     """Read sources until the driver says that this is the end."""
     for _ in batches:  # the rows of the frame only say how many tasks there are
@@ -140,8 +107,9 @@ def run_source_task(standing: Standing, sources: bytes, start: Offset, batches: 
     began_ms = host.now_ms()
     with _told_failures(link):
         station = SourceStation(host, standing.floors.place(0, number, standing.first_version), source_list, start)
-        outlet, pace = _Outlet(station, link), _Pace(standing)
+        outlet, pace = _Outlet(station, link), SourcePace(standing.linger_ms, standing.watermark_interval_ms)
         has_told_end, wait = False, 0.0
+        yield from outlet.begun()
         while True:
             for what, _ in outlet.orders(wait):
                 if what == END:
@@ -157,19 +125,14 @@ def run_source_task(standing: Standing, sources: bytes, start: Offset, batches: 
             if not station.has_ended() and outlet.is_open:
                 done = station.poll(now, now - began_ms, room)
             station.on_processing_time(now)
-            pace.attend(station, _WHEN_BEHIND if done >= min(room, POLL_RECORDS) else 1.0)
+            pace.attend(station, is_behind=done >= min(room, POLL_RECORDS))
             if station.has_ended() and not has_told_end:
                 station.flush()
                 link.tell("ended")
                 has_told_end = True
             host.writer.check()
             yield from outlet.given_out(done)
-            if done >= _FEW_RECORDS and outlet.is_open:
-                wait = 0.0
-            elif has_told_end or not outlet.is_open:
-                wait = max(_IDLE_SECONDS, pace.wait_seconds(station.next_deadline()))
-            else:
-                wait = _IDLE_SECONDS
+            wait = 0.0 if done >= _FEW_RECORDS and outlet.is_open else pace.wait_seconds(station.next_deadline())
 
 
 def run_level_task(standing: Standing, floor: int, batches: Batches) -> Batches:
@@ -180,11 +143,13 @@ def run_level_task(standing: Standing, floor: int, batches: Batches) -> Batches:
     with _told_failures(link):
         vertices = standing.floors.levels[floor - 1].vertices_of(number)
         station = LevelStation(host, standing.floors.place(floor, number, standing.first_version), vertices)
-        outlet, pace, incoming = _Outlet(station, link), _Pace(standing), _Incoming(batches)
-        contents: list[bytes] | None = []
+        outlet, incoming = _Outlet(station, link), _Incoming(batches)
+        pace = LevelPace(standing.linger_ms, standing.watermark_interval_ms)
+        yield from outlet.begun()
         while True:
-            wait = pace.wait_seconds(station.next_deadline(), has_worked=bool(contents))
-            contents = []
+            deadline = station.next_deadline()
+            wait = pace.wait_seconds(deadline)
+            contents: list[bytes] | None = []
             if any(what == END for what, _ in outlet.orders(0.0 if outlet.is_open else wait)):
                 station.abort()
                 incoming.drop_the_rest()
@@ -195,10 +160,15 @@ def run_level_task(standing: Standing, floor: int, batches: Batches) -> Batches:
                 station.abort()
                 return
             for content in contents:
-                for sender, row in rows_of(content):
+                sender = sender_of(content)
+                for row in rows_of(content):
                     station.take(sender, row)
-            station.on_processing_time(host.now_ms())
-            pace.attend(station, _WHEN_IDLE if incoming.is_empty else 1.0)
+                pace.on_work(sender)
+            now = host.now_ms()
+            station.on_processing_time(now)
+            if deadline is not None and now >= deadline:
+                pace.on_work()
+            pace.attend(station, is_idle=incoming.is_empty)
             host.writer.check()
             yield from outlet.given_out(len(contents))
 
@@ -251,6 +221,12 @@ class _Outlet:
                 receiver, mark = told
                 self._flow.on_back(receiver, mark, now)
         return [order for order in orders if order[0] != BACK]
+
+    def begun(self) -> Batches:
+        """What has to be sent before anything else."""
+        place = self._station.place
+        if place.number == 0 and place.targets:
+            yield first_fillers(place.targets)
 
     def given_out(self, units: int) -> Batches:
         """Everything for others; `units` is how much work it comes from."""
