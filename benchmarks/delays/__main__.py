@@ -21,6 +21,7 @@ from penstock.java import java_home
 
 PARALLELISM = 2
 SAMPLE_S = 10.0
+_PEERS = ("flink", "bytewax")
 
 
 def main(words: list[str] | None = None) -> int:
@@ -96,6 +97,8 @@ def _variables(folder: Path) -> dict[str, str]:
 def _line(run: dict[str, Any], turn: int) -> str:
     told = run["error"] or "no result" if "p50" not in run else f"p50 {run['p50']:g} ms, p99 {run['p99']:g} ms"
     quiet = run.get("quiet", {})
+    if "p50" in run:
+        told += f", {run['per_second']:,} results/s"
     if "p50" in quiet:
         told += f"; in {quiet['seconds']} quiet seconds {quiet['p50']:g} and {quiet['p99']:g} ms"
     return f"{run['job']}, {run['rate']:,}/s, {SYSTEMS[run['system']].title}, round {turn}: {told}"
@@ -105,23 +108,26 @@ def _table(runs: list[dict[str, Any]]) -> Table:
     table = Table(title=f"Delay in ms until the result is there, parallelism {PARALLELISM}")
     for title in ("job", "records/s", "system"):
         table.add_column(title)
-    for title in ("p50", "p90", "p99", "p99.9", "max", "quiet s", "p50", "p99", "records", "MB"):
+    for title in ("p50", "p90", "p99", "p99.9", "max", "quiet s", "p50", "p99", "results/s", "MB"):
         table.add_column(title, justify="right")
     for run in runs:
         figures = [f"{run[name]:,.1f}" if name in run else "-" for name in ("p50", "p90", "p99", "p999", "max")]
         quiet = run.get("quiet", {})
         figures += [f"{quiet[name]:,.1f}" if name in quiet else "-" for name in ("seconds", "p50", "p99")]
-        told = [f"{run.get('samples', 0):,}", f"{run['peak_mb']:,}"]
+        told = [f"{run.get('per_second', 0):,}", f"{run['peak_mb']:,}"]
         table.add_row(run["job"], f"{run['rate']:,}", SYSTEMS[run["system"]].title, *figures, *told)
     return table
 
 
 def _store(runs: list[dict[str, Any]], asked: argparse.Namespace) -> None:
     kept: list[dict[str, Any]] = []
+    versions: dict[str, str] = {}
     if asked.append and (stored := results.read("delays")):
         new = {(run["system"], run["job"], run["rate"]) for run in runs}
         kept = [run for run in stored["runs"] if (run["system"], run["job"], run["rate"]) not in new]
-    versions = {each: peer_environments.version(each) for each in ("flink", "bytewax")}
+        versions = {each: stored["versions"][each] for each in _PEERS if each in stored["versions"]}
+    measured_now = {SYSTEMS[run["system"]].environment for run in runs}
+    versions |= {each: peer_environments.version(each) for each in _PEERS if each in measured_now}
     heading = results.heading(parallelism=PARALLELISM, rounds=asked.rounds, **versions)
     timing = {"checkpoint_ms": asked.checkpoint_ms, "warm_up_s": asked.warm_up, "seconds": asked.seconds}
     results.write("delays", {**heading, **timing, "runs": kept + runs})

@@ -36,7 +36,9 @@ def measured(folder: Path, warm_up_s: float, is_quiet: Callable[[int], bool]) ->
     if not counts:
         return None
     quiet = [found for second, found in after.items() if is_quiet(second)]
-    rest = {"max": max(counts) / TENTHS, "samples": sum(counts.values()), "histogram": histogram(counts)}
+    samples = sum(counts.values())
+    per_second = round(samples / (max(after) - min(after) + 1))
+    rest = {"max": max(counts) / TENTHS, "samples": samples, "per_second": per_second, "histogram": histogram(counts)}
     return {**_percentiles(counts), **rest, "quiet": {"seconds": len(quiet), **_percentiles(_sum(quiet))}}
 
 

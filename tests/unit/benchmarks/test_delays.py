@@ -68,7 +68,7 @@ def test_quiet_seconds_have_figures_of_their_own(tmp_path: Path, clock: list[int
         noted.note(due)
     found = measured(tmp_path, 0, lambda second: second > 1)
     assert found is not None
-    assert (found["p50"], found["p99"]) == (20.0, 100.0)
+    assert (found["p50"], found["p99"], found["per_second"]) == (20.0, 100.0, 1)
     assert found["quiet"] == {"seconds": 2, "p50": 10.0, "p90": 20.0, "p99": 20.0, "p999": 20.0}
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from penstock.runtime.continuous.station import Station
 
 _LONGEST_WAIT_SECONDS = 0.05
+_SHORTEST_WAIT_SECONDS = 0.001
+"""For a time that has passed, and that nobody has attended to yet: a task must not spin."""
 _LOOK_SECONDS = 0.01
 """How often a source that has nothing, or few records, looks again, however long the linger is."""
 _WITHOUT_LINGER_SECONDS = 0.003
@@ -21,6 +23,11 @@ _FOR_OTHER_SENDERS = 0.2
 _WHEN_BEHIND = 5.0
 """How many times the linger records wait in a source that has more to read: they have waited longer already, and larger
 blocks cost less.
+"""
+
+_NEARLY = 0.9
+"""A task that wakes up a little before a watermark is due need not wake up again for it: with an interval as long as
+the linger, chance would leave out every second one.
 """
 
 Clock = Callable[[], float]
@@ -34,7 +41,7 @@ class _Watermarks:
         self._emitted = now
 
     def attend(self, station: Station, now: float, now_ms: int) -> None:
-        if self._interval and now - self._emitted >= self._interval:
+        if self._interval and now - self._emitted >= self._interval * _NEARLY:
             self._emitted = now
             station.on_interval(now_ms)
 
@@ -70,7 +77,7 @@ class SourcePace:
         if self._linger:
             until = min(until, (self._tick_of(wall) + 1) * self._linger - wall)
         if deadline_ms is not None:
-            until = min(until, deadline_ms / 1000 - wall)
+            until = min(until, max(deadline_ms / 1000 - wall, _SHORTEST_WAIT_SECONDS))
         return max(until, 0.0)
 
     def _tick_of(self, wall: float) -> int:
@@ -116,7 +123,7 @@ class LevelPace:
         if self._waiting_since is not None:
             until = min(until, self._waiting_since + self._linger * _FOR_OTHER_SENDERS - now)
         if deadline_ms is not None:
-            until = min(until, deadline_ms / 1000 - self._clock())
+            until = min(until, max(deadline_ms / 1000 - self._clock(), _SHORTEST_WAIT_SECONDS))
         return max(until, 0.0)
 
     def _is_due(self, now: float, *, is_idle: bool) -> bool:

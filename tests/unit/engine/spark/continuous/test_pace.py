@@ -66,7 +66,7 @@ def test_a_source_looks_once_for_each_sending_and_not_before() -> None:
     _, _, pace = source(5_000.004)
     assert abs(pace.wait_seconds(None) - 0.006) < 1e-6
     assert abs(pace.wait_seconds(5_000_005) - 0.001) < 1e-6, "a timer is due before that"
-    assert pace.wait_seconds(4_999_000) == 0.0
+    assert pace.wait_seconds(4_999_000) == 0.001, "it does not spin"
 
 
 def test_a_source_with_a_long_linger_still_looks_often() -> None:
@@ -105,6 +105,14 @@ def test_periodic_watermarks_of_sources() -> None:
     run(clock, sent, pace, 5_000.1)
     assert 4 <= len(sent.watermarks) <= 5
     assert all(5_000_000 < each <= 5_000_111 for each in sent.watermarks)
+
+
+def test_watermarks_as_frequent_as_sendings_go_with_each_of_them() -> None:
+    clock, sent, pace = source(5_000.0001, interval_ms=10)
+    for late in (0.0004, 0.0001, 0.0003, 0.0002):
+        clock.now = round(clock.now, 2) + 0.01 + late
+        pace.attend(sent, is_behind=False)
+    assert (len(sent.at), len(sent.watermarks)) == (4, 4)
 
 
 def test_results_are_sent_at_once_if_nobody_else_is_expected() -> None:
@@ -173,6 +181,7 @@ def test_a_task_with_nothing_to_send_sleeps_until_something_is_due() -> None:
     assert sent.at == []
     assert pace.wait_seconds(None) == 0.05
     assert abs(pace.wait_seconds(5_001_004) - 0.004) < 1e-6
+    assert pace.wait_seconds(4_999_000) == 0.001, "it does not spin"
     clock, sent, pace = level(interval_ms=20)
     clock.now += 0.015
     assert abs(pace.wait_seconds(None) - 0.005) < 1e-6
