@@ -22,6 +22,8 @@ from penstock.java import java_home
 PARALLELISM = 2
 SAMPLE_S = 10.0
 _PEERS = ("flink", "bytewax")
+_WIDTH = 150
+"""Columns of the table, where the output is no terminal."""
 
 
 def main(words: list[str] | None = None) -> int:
@@ -38,7 +40,7 @@ def main(words: list[str] | None = None) -> int:
                     run = _run(name, job, rate, asked)
                     Console().print(_line(run, turn + 1))
                     runs.append(run)
-    Console().print(_table(runs))
+    Console(width=max(Console().width, _WIDTH)).print(_table(runs))
     if not asked.dry:
         _store(runs, asked)
     return 0
