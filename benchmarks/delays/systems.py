@@ -43,6 +43,13 @@ def _pyflink(mode: str, timeout_ms: int, bundle_ms: int = 1) -> System:
 
 SYSTEMS = {
     "penstock_continuous": System("Penstock, continuous", "penstock", "penstock_job", _CONTINUOUS, is_own=True),
+    "penstock_continuous_2": System(
+        "Penstock, continuous, linger 2 ms",
+        "penstock",
+        "penstock_job",
+        {**_CONTINUOUS, "penstock.continuous.linger": "2 ms"},
+        is_own=True,
+    ),
     "penstock_micro_batch": System("Penstock, micro-batches", "penstock", "penstock_job", is_own=True),
     "pyflink_thread_0": _pyflink("thread", 0),
     "pyflink_thread_1": _pyflink("thread", 1),
