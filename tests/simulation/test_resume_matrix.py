@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,9 +41,28 @@ def some_cells() -> list[Cell]:
     return [group[(number + number // len(CHANGES)) % pairs] for number, group in enumerate(groups)]
 
 
-def run_cell(tmp_path: Path, cell: Cell) -> None:
+MODES = [
+    ("micro-batch", "micro-batch"),
+    ("continuous", "continuous"),
+    ("micro-batch", "continuous"),
+    ("continuous", "micro-batch"),
+]
+"""The modes of the first run and of the second."""
+
+
+def run_cell(tmp_path: Path, cell: Cell, modes: tuple[str, str] = MODES[0]) -> None:
     leave = run_and_see_it_die if cell.stop == SIGKILL else resuming.run
-    check(cell, Order(str(tmp_path), cell.backend, cell.before, "first"), leave, resuming.run)
+    before, after = ({"penstock.execution.mode": mode} for mode in modes)
+
+    def go_on(order: Order) -> None:
+        resuming.run(replace(order, settings=after))
+
+    check(cell, Order(str(tmp_path), cell.backend, cell.before, "first", settings=before), leave, go_on)
+
+
+def cells_by_modes() -> list[tuple[Cell, tuple[str, str]]]:
+    """The cells of `some_cells`, with the pairs of modes that have a continuous one in turns."""
+    return [(cell, MODES[1 + number % 3]) for number, cell in enumerate(some_cells())]
 
 
 @pytest.mark.slow
@@ -52,7 +72,15 @@ def test_a_job_goes_on_from_wherever_it_was_left(tmp_path: Path, cell: Cell) -> 
     run_cell(tmp_path, cell)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(3)
+@pytest.mark.parametrize(("cell", "modes"), cells_by_modes(), ids=str)
+def test_a_job_goes_on_in_continuous_mode_and_back(tmp_path: Path, cell: Cell, modes: tuple[str, str]) -> None:
+    run_cell(tmp_path, cell, modes)
+
+
 @pytest.mark.soak
+@pytest.mark.parametrize("modes", MODES, ids=" to ".join)
 @pytest.mark.parametrize("cell", all_cells(), ids=str)
-def test_every_cell(tmp_path: Path, cell: Cell) -> None:
-    run_cell(tmp_path, cell)
+def test_every_cell(tmp_path: Path, cell: Cell, modes: tuple[str, str]) -> None:
+    run_cell(tmp_path, cell, modes)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.spark.jobs import outcome, resuming
 from tests.spark.jobs.counters import Order
-from tests.spark.jobs.deaths import AFTER_SEAL, BEFORE_SEAL, DRIVER_MOMENTS, MID_PUBLISH
+from tests.spark.jobs.deaths import AFTER_SEAL, ALIGNING, BEFORE_SEAL, DRIVER_MOMENTS, MID_PUBLISH
 from tests.spark.jobs.resume_matrix import CHECKPOINT, CLEAN, SAVEPOINT, SIGKILL, Cell, check
 from tests.spark.processes import PATIENCE_SECONDS, ProcessGroup, kill, process_group, spark_settings
 from tests.spark.test_cluster import cluster, cluster_settings, executors, placements
@@ -86,7 +86,7 @@ def test_drivers_that_die_at_every_moment_lose_and_repeat_nothing(tmp_path: Path
 
 
 def run_with_dying_workers(folder: Path, seed: int, *, count: int, deadly: int, kills: int) -> None:
-    """Let workers die of records, of staging, of writing state, and of kills from outside: each costs a restart."""
+    """Let workers die of records, of staging, of writing state, between two barriers of a version, and of kills."""
     chance = random.Random(seed)
     with process_group(folder) as group:
         settings = {**continuous(group), "restart-strategy.type": "fixed-delay"}
@@ -95,7 +95,7 @@ def run_with_dying_workers(folder: Path, seed: int, *, count: int, deadly: int, 
             count,
             RATE,
             MASTER,
-            worker_deaths={"staged": 1, "stored": 3},
+            worker_deaths={"staged": 1, "stored": 3, ALIGNING: 2},
             deadly={"record": chance.sample(range(count // 2), deadly)},
             settings=settings,
             restarts=100,
@@ -111,6 +111,7 @@ def run_with_dying_workers(folder: Path, seed: int, *, count: int, deadly: int, 
         program.finish()
         group.await_end()
     outcome.assert_exact(folder, count)
+    assert (folder / "notes" / f"died-{ALIGNING}").exists(), "no worker died between two barriers"
     assert outcome.restarts(folder) >= 1 + kills
 
 

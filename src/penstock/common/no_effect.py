@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-IN_BLOCKS = (
-    "records travel in blocks, which are sent when a batch has produced them; continuous mode has "
-    "penstock.continuous.linger for that"
-)
+ONE_TIMEOUT = "all operators of a job have the same; call set_buffer_timeout of the environment"
 SPARK_PLACES = "Spark places tasks; set spark.executor.* instead"
 
 

@@ -42,8 +42,8 @@ class FrameSource(Source[T_co]):
         """Whether the job ends with this source."""
         return self.bounded
 
-    def on_engine(self, name: str, *, has_spark: bool) -> Source[T_co]:
-        """Only Spark reads a frame."""
+    def on_engine(self, name: str, *, has_spark: bool, is_continuous: bool = False) -> Source[T_co]:
+        """Only Spark reads a frame; a job in continuous mode is refused later, or runs in micro-batches after all."""
         if not has_spark:
             raise GraphError(f"source {name!r} is read by Spark: it cannot run in process")
         return self

@@ -42,7 +42,7 @@ class HybridSource(PartitionedSource[T_co]):
                 )
         self.sources = list(sources)
 
-    def on_engine(self, name: str, *, has_spark: bool) -> Source:
+    def on_engine(self, name: str, *, has_spark: bool, is_continuous: bool = False) -> Source:
         """Penstock reads the sources itself on every engine: Spark cannot switch between them."""
         return HybridSource([_partitioned(each.on_engine(name, has_spark=False)) for each in self.sources])
 

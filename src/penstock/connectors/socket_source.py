@@ -56,6 +56,10 @@ class SocketSource(PartitionedSource):
         """Nobody knows."""
         return False
 
+    def is_single(self) -> bool:
+        """One subtask reads, as in Flink: each would have a connection of its own, and a part of the lines."""
+        return True
+
     def has_stops(self) -> bool:
         """The end of the connection is one."""
         return True
@@ -71,10 +75,6 @@ class SocketSource(PartitionedSource):
     def create_reader(self, name: str, subtask: int) -> PartitionReader:
         """Make what fetches lines."""
         return _LineFetcher(name)
-
-    def owner(self, partition: str, parallelism: int) -> int:
-        """One subtask reads, as in Flink."""
-        return 0
 
 
 class _HeldLines:

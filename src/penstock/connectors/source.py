@@ -42,7 +42,7 @@ class Source(ABC, Generic[T_co]):
         """Whether the source ends by itself."""
 
     def is_single(self) -> bool:
-        """Whether the source always has exactly one split (a collection has, as in Flink)."""
+        """Whether one subtask always reads all of it, as that of a collection does, in Flink too."""
         return False
 
     def sample(self) -> list[Any]:
@@ -60,10 +60,11 @@ class Source(ABC, Generic[T_co]):
         """Ids of the side outputs that the source itself writes to."""
         return frozenset()
 
-    def on_engine(self, name: str, *, has_spark: bool) -> Source[T_co]:
+    def on_engine(self, name: str, *, has_spark: bool, is_continuous: bool = False) -> Source[T_co]:
         """Return the source as the engine reads it: most are the same everywhere, some only Spark can read.
 
         Asked once, before a job is compiled; `name` is the operator's, for the message of one that cannot be read.
+        Where a job `is_continuous`, or may be, Spark reads nothing, for it reads in batches.
         """
         return self
 

@@ -28,6 +28,7 @@ def told_by_call(
     if checkpoints.is_checkpointing_enabled():
         told[keys.CHECKPOINT_INTERVAL] = checkpoints.get_checkpoint_interval()
     told[keys.MIN_PAUSE] = checkpoints.get_min_pause_between_checkpoints()
+    told[keys.CHECKPOINT_MODE] = checkpoints.get_checkpointing_mode().name
     told[keys.CHECKPOINT_TIMEOUT] = checkpoints.get_checkpoint_timeout()
     told[keys.TOLERABLE_FAILURES] = checkpoints.get_tolerable_checkpoint_failure_number()
     told[keys.RETENTION] = checkpoints.get_externalized_checkpoint_retention().name

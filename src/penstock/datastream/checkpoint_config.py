@@ -53,10 +53,11 @@ class CheckpointConfig:
             self.set_checkpoint_timeout(read.checkpoint_timeout_ms)
         if keys.TOLERABLE_FAILURES in told:
             self.set_tolerable_checkpoint_failure_number(read.tolerable_checkpoint_failures)
+        if keys.CHECKPOINT_MODE in told:
+            self.set_checkpointing_mode(CheckpointingMode[read.checkpoint_mode])
         self._keep(kept)
 
     def _keep(self, told: Mapping[str, Any]) -> None:
-        self._mode = CheckpointingMode[told.get(keys.CHECKPOINT_MODE, self._mode.name)]
         self._max_concurrent = told.get(keys.MAX_CONCURRENT, self._max_concurrent)
         self._unaligned = told.get(keys.UNALIGNED, self._unaligned)
         self._force_unaligned = told.get(keys.FORCE_UNALIGNED, self._force_unaligned)
@@ -68,11 +69,14 @@ class CheckpointConfig:
         return self._interval > 0
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """Return the guarantee for state."""
+        """Return what was set."""
         return self._mode
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
-        """Set the guarantee for state."""
+        """Choose whether `execute_and_collect` may return records again after a failure; in continuous mode only.
+
+        With `AT_LEAST_ONCE` it returns records as they come. State is always exactly-once.
+        """
         self._mode = _of_type(CheckpointingMode, checkpointing_mode)
         return self
 

@@ -37,13 +37,15 @@ def given_values(collection: Any, type_info: TypeInformation | None) -> tuple[li
     return values_of_type("from_collection", type_info, values), type_info
 
 
-def with_sources_on_engine(graph: LogicalGraph, *, has_spark: bool) -> LogicalGraph:
+def with_sources_on_engine(graph: LogicalGraph, *, has_spark: bool, is_continuous: bool) -> LogicalGraph:
     """The graph with every source as the engine reads it."""
 
     def on_engine(node: Node) -> Node:
         if node.role is not Role.SOURCE:
             return node
-        operator = operators.source_on_engine(node.operator, node.name, has_spark=has_spark)
+        operator = operators.source_on_engine(
+            node.operator, node.name, has_spark=has_spark, is_continuous=is_continuous
+        )
         return node if operator is node.operator else replace(node, operator=operator)
 
     return replace(graph, nodes={node_id: on_engine(node) for node_id, node in graph.nodes.items()})

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, overload
 
 from penstock.common.execution_config import ExecutionConfig
-from penstock.common.no_effect import IN_BLOCKS, warn_of_no_effect
+from penstock.common.no_effect import ONE_TIMEOUT, warn_of_no_effect
 from penstock.common.type_variables import A, K, R, T_co
 from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from penstock.common.types import Row
@@ -175,10 +175,10 @@ class DataStream(NodeHandle, Generic[T_co]):
         return self._set("start_new_chain", chaining=Chaining.HEAD)
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Accepted with a warning: blocks are sent when a batch has produced them."""
+        """No effect, with a warning: there is one buffer timeout for all of a job, see the environment."""
         self._node("set_buffer_timeout")
         check_timeout(timeout_millis)
-        warn_of_no_effect("set_buffer_timeout", IN_BLOCKS)
+        warn_of_no_effect("set_buffer_timeout of a stream", ONE_TIMEOUT)
         return self
 
     # ---- transformations ----

@@ -11,7 +11,7 @@ from penstock.common.execution_config import ExecutionConfig
 from penstock.common.given_configuration import with_given
 from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
-from penstock.common.no_effect import IN_BLOCKS, SPARK_PLACES, warn_of_no_effect
+from penstock.common.no_effect import SPARK_PLACES, warn_of_no_effect
 from penstock.common.restart_strategy import RestartStrategyConfiguration
 from penstock.common.type_variables import R, T
 from penstock.common.typeinfo import TypeInformation
@@ -171,17 +171,19 @@ class StreamExecutionEnvironment:
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
-        """No effect, with a warning: blocks are sent when a batch has produced them."""
+        """Set how long records wait for others before they are sent on; in continuous mode only.
+
+        -1, for buffers that are sent when they are full, has no effect.
+        """
         self._configuration.set_integer(keys.BUFFER_TIMEOUT, check_timeout(timeout_millis))
-        warn_of_no_effect("set_buffer_timeout", IN_BLOCKS)
+        if timeout_millis < 0:
+            warn_of_no_effect("set_buffer_timeout(-1)", "records are sent after the linger, however few there are")
         return self
 
     def get_buffer_timeout(self) -> int:
-        """Return the buffer timeout that was set."""
-        setting = keys.SETTINGS[keys.BUFFER_TIMEOUT]
-        names = [name for name in (setting.key, setting.former) if name is not None]
-        told = [self._configuration.get_duration(name, None) for name in names]
-        return next((each.to_millis() for each in told if each is not None), int(setting.default))
+        """Return the buffer timeout that was set, or how long records wait by default."""
+        settings = self._settings(None)
+        return settings.send_every_ms if settings.buffer_timeout_ms is None else settings.buffer_timeout_ms
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
         """Do not chain operators."""
@@ -523,7 +525,8 @@ class StreamExecutionEnvironment:
     def _submit(self, graph: LogicalGraph, settings: JobSettings) -> JobClient:
         # Imported here, so that programs can be built and explained where Spark cannot run.
         is_in_process = settings.engine == "in-process" or self._in_process is not None
-        graph = with_sources_on_engine(graph, has_spark=not is_in_process)
+        may_be_continuous = settings.execution_mode != "micro-batch"
+        graph = with_sources_on_engine(graph, has_spark=not is_in_process, is_continuous=may_be_continuous)
         if is_in_process:
             from penstock.engine.in_process.submission import submit as submit_in_process
 

@@ -184,8 +184,16 @@ _TABLE = (
         LINGER,
         kinds.DURATION,
         "Continuous mode: how long records wait for others before they are sent on together.",
-        10,
+        absent="the buffer timeout, or 10 ms",
         field="linger_ms",
+    ),
+    Setting(
+        BUFFER_TIMEOUT,
+        kinds.TIMEOUT,
+        f"Flink's name for `{LINGER}`, which counts if both are set. -1 leaves the default.",
+        absent="10 ms",
+        former="execution.buffer-timeout",
+        field="buffer_timeout_ms",
     ),
     Setting(
         WATERMARK_INTERVAL,
@@ -205,9 +213,17 @@ _TABLE = (
     Setting(
         CHECKPOINT_INTERVAL,
         kinds.POSITIVE_DURATION,
-        "Time from the start of one batch to the start of the next.",
-        absent="as soon as the previous batch is done",
+        "Time from the start of one batch to the start of the next; in continuous mode, from barrier to barrier.",
+        absent="as soon as the previous batch is done; 1 s in continuous mode",
         field="trigger_interval_ms",
+    ),
+    Setting(
+        CHECKPOINT_MODE,
+        kinds.one_of("EXACTLY_ONCE", "AT_LEAST_ONCE"),
+        "State is exactly-once with either. Continuous mode: with `AT_LEAST_ONCE`, `execute_and_collect` returns "
+        "records as they come; those since the last checkpoint come again after a failure.",
+        "EXACTLY_ONCE",
+        field="checkpoint_mode",
     ),
     Setting(
         MIN_PAUSE,
@@ -421,12 +437,6 @@ _TABLE = (
     ),
     Setting(BUNDLE_ROWS, kinds.POSITIVE, f"As `{SERIES_ROWS}`; the smaller one counts.", absent="no limit"),
     Setting(
-        CHECKPOINT_MODE,
-        kinds.one_of("EXACTLY_ONCE", "AT_LEAST_ONCE"),
-        "No effect: state is always exactly-once.",
-        "EXACTLY_ONCE",
-    ),
-    Setting(
         MAX_CONCURRENT,
         kinds.POSITIVE,
         "No effect: a checkpoint starts when the previous one is final.",
@@ -458,14 +468,6 @@ _TABLE = (
         has_effect=False,
     ),
     Setting(
-        BUFFER_TIMEOUT,
-        kinds.DURATION,
-        "No effect: records travel in blocks within one batch.",
-        100,
-        former="execution.buffer-timeout",
-        has_effect=False,
-    ),
-    Setting(
         CHANGELOG,
         kinds.BOOLEAN,
         "No effect: checkpoints always contain changes, with a snapshot now and then.",
@@ -477,7 +479,6 @@ SETTINGS: dict[str, Setting] = {setting.key: setting for setting in _TABLE}
 """All settings by key, in the order in which they are shown."""
 
 KEPT_CHECKPOINT_SETTINGS = (
-    CHECKPOINT_MODE,
     MAX_CONCURRENT,
     UNALIGNED,
     FORCE_UNALIGNED,

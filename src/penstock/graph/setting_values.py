@@ -104,7 +104,14 @@ def non_empty(value: Any) -> str:
 def duration_ms(value: Any) -> int:
     """Convert Flink's duration texts ("10 s", "1min", "500 ms"; a bare number is milliseconds)."""
     duration = value if isinstance(value, Duration) else Duration.parse(str(value))
+    if duration.to_millis() < 0:
+        raise ValueError("it must not be negative")
     return duration.to_millis()
+
+
+def timeout_ms(value: Any) -> int:
+    """Convert a duration, or -1 for none."""
+    return -1 if str(value).strip() == "-1" else duration_ms(value)
 
 
 def positive_duration_ms(value: Any) -> int:
@@ -235,6 +242,7 @@ PORT = Kind("whole number from 0 to 65,535", port, _shown_number)
 NUMBER = Kind("number", float, _shown_number)
 KEY_GROUPS = Kind(f"whole number from 1 to {MAX_PARALLELISM_LIMIT:,}", max_parallelism, _shown_number)
 DURATION = Kind("duration", duration_ms, _shown_duration)
+TIMEOUT = Kind("duration, or -1", timeout_ms, _shown_duration)
 POSITIVE_DURATION = Kind("duration above 0", positive_duration_ms, _shown_duration)
 MEMORY = Kind("size", memory_size, _shown_size)
 ENGINE_NAME = Kind("spark, in-process", engine)

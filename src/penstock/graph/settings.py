@@ -19,6 +19,7 @@ from penstock.errors import ConfigurationError
 from penstock.graph import declared_settings as keys
 from penstock.graph.declared_settings import KEPT_CHECKPOINT_SETTINGS, SETTINGS
 
+_LINGER_MS = 10
 _LOCAL_MASTER = re.compile(r"local\[\s*(\d+)\s*(?:,.*)?\]")
 
 
@@ -43,11 +44,13 @@ class JobSettings:
     allow_non_restored_state: bool = _default(keys.IGNORE_UNCLAIMED_STATE)
     trigger_interval_ms: int | None = _default(keys.CHECKPOINT_INTERVAL)
     min_pause_ms: int = _default(keys.MIN_PAUSE)
+    checkpoint_mode: str = _default(keys.CHECKPOINT_MODE)
     checkpoint_timeout_ms: int = _default(keys.CHECKPOINT_TIMEOUT)
     tolerable_checkpoint_failures: int = _default(keys.TOLERABLE_FAILURES)
     runtime_mode: str = _default(keys.RUNTIME_MODE)
     execution_mode: str = _default(keys.EXECUTION_MODE)
-    linger_ms: int = _default(keys.LINGER)
+    linger_ms: int | None = _default(keys.LINGER)
+    buffer_timeout_ms: int | None = _default(keys.BUFFER_TIMEOUT)
     watermark_interval_ms: int = _default(keys.WATERMARK_INTERVAL)
     restart_strategy: RestartStrategyConfiguration = field(default_factory=RestartStrategies.no_restart)
     cancellation_timeout_ms: int = _default(keys.CANCELLATION_TIMEOUT)
@@ -82,6 +85,17 @@ class JobSettings:
         As in Flink, what may not be closer together than the pause is not tried more often either.
         """
         return self.trigger_interval_ms and max(self.trigger_interval_ms, self.min_pause_ms)
+
+    @property
+    def send_every_ms(self) -> int:
+        """Continuous mode: how long records wait in a source for others."""
+        told = (self.linger_ms, self.buffer_timeout_ms)
+        return next((each for each in told if each is not None and each >= 0), _LINGER_MS)
+
+    @property
+    def collects_at_once(self) -> bool:
+        """Continuous mode: whether the program gets records before they are final."""
+        return self.checkpoint_mode == "AT_LEAST_ONCE"
 
     @property
     def deletes_when_cancelled(self) -> bool:

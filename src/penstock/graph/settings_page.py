@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.graph.declared_settings import CHECKPOINT_MODE, SETTINGS, Setting
+from penstock.graph.declared_settings import SETTINGS, Setting
 
 _HEAD = """# Settings
 
@@ -22,7 +22,7 @@ _COLUMNS = "| key | value | default | meaning |\n|---|---|---|---|\n"
 
 def settings_page() -> str:
     """Return the page as Markdown."""
-    acting = [setting for setting in SETTINGS.values() if setting.has_effect and setting.key != CHECKPOINT_MODE]
+    acting = [setting for setting in SETTINGS.values() if setting.has_effect]
     kept = [setting for setting in SETTINGS.values() if setting not in acting]
     return "\n".join(
         (

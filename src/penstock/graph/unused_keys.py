@@ -31,6 +31,7 @@ _OWN_DIRECTORY = "every job uses its own checkpoint directory directly"
 _IN_THE_DIRECTORY = "checkpoints are always kept in the checkpoint directory"
 _NEVER_CLAIMED = "the state that a job started from is never changed or deleted"
 _OWN_ENCODING = "values are encoded by their declared types, and pickled if they have none"
+_IN_BLOCKS = "records travel in blocks, within one batch"
 _FALSE = ("false",)
 _CHECKPOINTING = "execution.checkpointing."
 
@@ -66,7 +67,7 @@ _WITHOUT_EFFECT: dict[str, tuple[tuple[str, ...], str]] = {
     "execution.state-recovery.claim-mode": (("no_claim",), _NEVER_CLAIMED),
     "execution.savepoint-restore-mode": (("no_claim",), _NEVER_CLAIMED),
     "execution.state-recovery.from-local": ((), _LOCAL_COPY),
-    "execution.buffer-timeout": ((), "records travel in blocks, within one batch"),
+    "execution.buffer-timeout.enabled": (("true",), "records never wait longer than for the buffer timeout"),
     "pipeline.jars": ((), _NO_JAVA),
     "pipeline.classpaths": ((), _NO_JAVA),
     "pipeline.closure-cleaner-level": ((), "Python closures are never cleaned"),
@@ -87,7 +88,8 @@ _WITHOUT_EFFECT: dict[str, tuple[tuple[str, ...], str]] = {
 _CONTINUOUS_ONLY = {
     keys.CHECKPOINT_TIMEOUT: "a checkpoint is the end of a batch; limit batches with penstock.batch.max-records",
     keys.TOLERABLE_FAILURES: "a failed batch must run again; the restart strategy decides how often",
-    keys.LINGER: "records travel in blocks, within one batch",
+    keys.LINGER: _IN_BLOCKS,
+    keys.BUFFER_TIMEOUT: _IN_BLOCKS,
     keys.WATERMARK_INTERVAL: "watermarks follow the records; set pipeline.watermark-every-records instead",
 }
 """Settings that act in continuous mode, and why they do not in micro-batches."""

@@ -15,9 +15,15 @@ from penstock.runtime.rows import ExchangeRow, decode_values, sender_of
 class DriverSinks(ABC):
     """The sinks of a plan that take their records on the driver; `collected` has those of each collecting sink."""
 
-    def __init__(self, plan: JobPlan, most_waiting: int | None = MOST_WAITING) -> None:
-        """Let the job wait while a caller has so many blocks to take; an engine overrides `place` for its own sinks."""
+    def __init__(
+        self, plan: JobPlan, most_waiting: int | None = MOST_WAITING, *, collects_at_once: bool = False
+    ) -> None:
+        """Let the job wait while a caller has so many blocks to take; an engine overrides `place` for its own sinks.
+
+        `collects_at_once`: in continuous mode the program gets records before they are final.
+        """
         self._plan = plan
+        self._collects_at_once = collects_at_once
         self._print: dict[int, PrintSink] = {}
         self._collect: dict[int, HandOver] = {}
         self._lists: dict[int, ListSink] = {}
@@ -42,6 +48,16 @@ class DriverSinks(ABC):
         for row in rows:
             if row.vertex in self._print:
                 self._print_block(self._print[row.vertex], row)
+
+    def show_at_once(self, row: ExchangeRow) -> bool:
+        """Show a row of a version that is not final yet, if its sink allows that; returns whether it is done with."""
+        if row.vertex in self._print:
+            self._print_block(self._print[row.vertex], row)
+        elif self._collects_at_once and row.vertex in self._collect:
+            self._collect[row.vertex].put(decode_values(row.payload))
+        else:
+            return False
+        return True
 
     def after_seal(self, rows: Iterable[ExchangeRow]) -> None:
         """Exactly once towards this program: done when the version is final."""

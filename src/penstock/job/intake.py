@@ -75,6 +75,20 @@ class SourceList:
         positions = {uid: [0] * split.split_count for uid, split in self.splits.items()}
         return Offset(positions=positions)
 
+    def with_partitions(self, start: Offset, now_ms: int) -> Offset:
+        """An offset with the partitions of those sources that find all of them when they begin.
+
+        For tasks that read by themselves: what each found at its own moment would not be the same, as where the rows of
+        a table are cut that grows.
+        """
+        if start.begun:
+            return start
+        for uid, known in self.partitioned.items():
+            if uid not in start.partitions and not known.source.finds_later():
+                start = advanced_partitions(uid, known, start, 1, now_ms)
+                known.close()
+        return start
+
     def resumed_offset(self, offset: Offset) -> Offset:
         """Go on from where the sources of another job stood, as far as it had the same ones.
 

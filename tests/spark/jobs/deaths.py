@@ -19,10 +19,13 @@ from penstock.connectors.files.committer import FileCommitter
 from penstock.connectors.files.sink import FileSinkState, FileWriter
 from penstock.connectors.sink import Committer, SinkContext, SinkWriter
 from penstock.datastream.connectors.file_system import FileSink
+from penstock.runtime.continuous.station import LevelStation
+from penstock.runtime.rows import ExchangeRow
 
 BEFORE_SEAL, TORN_SEAL, AFTER_SEAL = "before-seal", "torn-seal", "after-seal"
 AFTER_LAST_SEAL = "after-last-seal"  # that of the batch in which all input ends
 MID_PUBLISH, AFTER_PUBLISH = "mid-publish", "after-publish"
+ALIGNING = "aligning"  # a moment of workers
 DRIVER_MOMENTS = (BEFORE_SEAL, TORN_SEAL, AFTER_SEAL, MID_PUBLISH, AFTER_PUBLISH)
 
 
@@ -102,6 +105,8 @@ class DyingWriter(FileWriter):
         self._notes = sink.notes
         self._deaths = sink.worker_deaths
         self._subtask = context.subtask
+        if ALIGNING in self._deaths:
+            let_alignment_die(self._notes, self._deaths[ALIGNING])
 
     def begin(self, version: int, attempt: str, state: FileSinkState | None) -> None:
         """Note the executor and begin."""
@@ -124,6 +129,19 @@ class DyingWriter(FileWriter):
         first = self._deaths.get(moment)
         if first is not None and self._batch >= first and claim(self._notes, f"died-{moment}-{self._subtask}"):
             die()
+
+
+def let_alignment_die(notes: str, first: int) -> None:
+    """Let this worker die, once, in continuous mode, when a barrier has come on some of its channels and not on all."""
+    take = LevelStation.take
+
+    def take_and_die(station: LevelStation, sender: int, row: ExchangeRow) -> None:
+        take(station, sender, row)
+        if station.aligner.is_aligning and station.version >= first and claim(notes, f"died-{ALIGNING}"):
+            die()
+
+    if take.__name__ != take_and_die.__name__:
+        LevelStation.take = take_and_die  # type: ignore[method-assign]
 
 
 class DyingFileSink(FileSink):

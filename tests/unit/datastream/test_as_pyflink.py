@@ -92,13 +92,11 @@ def test_no_list_is_an_empty_one() -> None:
     assert Configuration.parse_list_value(None) == Configuration.parse_list_value("") == []
 
 
-@pytest.mark.filterwarnings("ignore:configuration key 'execution.buffer-timeout")
 @pytest.mark.parametrize("key", ["execution.buffer-timeout", "execution.buffer-timeout.interval"])
 def test_the_buffer_timeout_is_read_by_either_key(env: StreamExecutionEnvironment, key: str) -> None:
     env.configure(Configuration.from_dict({key: "1 min"}))
     assert env.get_buffer_timeout() == 60_000
-    with pytest.warns(UserWarning, match="set_buffer_timeout has no effect"):
-        assert env.set_buffer_timeout(12).get_buffer_timeout() == 12
+    assert env.set_buffer_timeout(12).get_buffer_timeout() == 12
 
 
 def test_directories_are_given_back_in_one_form() -> None:

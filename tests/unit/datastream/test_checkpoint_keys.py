@@ -44,6 +44,7 @@ CONTINUOUS_ONLY: list[tuple[str, str, str, Any]] = [
     (PREFIX + "tolerable-failed-checkpoints", "7", "tolerable_checkpoint_failures", 7),
     ("pipeline.auto-watermark-interval", "50 ms", "watermark_interval_ms", 50),
     ("penstock.continuous.linger", "1 ms", "linger_ms", 1),
+    ("execution.buffer-timeout.interval", "2 ms", "buffer_timeout_ms", 2),
 ]
 
 
@@ -68,6 +69,29 @@ def test_what_acts_in_continuous_mode_only_can_be_set_by_calls() -> None:
     assert (settings.checkpoint_timeout_ms, settings.tolerable_checkpoint_failures) == (6, 7)
     env.get_checkpoint_config().set_fail_on_checkpointing_errors(True)
     assert env._settings(None).tolerable_checkpoint_failures == 0
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({}, 10),
+        ({"execution.buffer-timeout.interval": 2}, 2),
+        ({"execution.buffer-timeout": "0 ms"}, 0),
+        ({"execution.buffer-timeout.interval": "-1"}, 10),
+        ({"execution.buffer-timeout.interval": "2 ms", "penstock.continuous.linger": "10 ms"}, 10),
+        ({"execution.buffer-timeout.interval": "2 ms", "penstock.continuous.linger": "0 ms"}, 0),
+    ],
+)
+def test_records_wait_for_the_linger_or_the_buffer_timeout(told: dict[str, Any], expected: int) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(told))
+    assert env._settings(None).send_every_ms == expected
+
+
+@pytest.mark.parametrize("key", ["penstock.continuous.linger", "execution.buffer-timeout.interval"])
+@pytest.mark.parametrize("value", ["-2 ms", -5])
+def test_times_are_not_negative(key: str, value: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"configuration key '{key}' is .*-.*, but .*negative"):
+        configured(key, value)
 
 
 def test_a_job_in_micro_batches_warns_when_it_starts() -> None:

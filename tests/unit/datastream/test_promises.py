@@ -73,8 +73,11 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("set_options", lambda: EmbeddedRocksDBStateBackend().set_options("a.Factory")),
     ("set_number_of_transfer_threads", lambda: EmbeddedRocksDBStateBackend().set_number_of_transfer_threads(2)),
     (r"EmbeddedRocksDBStateBackend\(False\)", lambda: EmbeddedRocksDBStateBackend(False)),
-    ("set_buffer_timeout", lambda: StreamExecutionEnvironment.in_process().set_buffer_timeout(5)),
-    ("set_buffer_timeout", lambda: StreamExecutionEnvironment.in_process().from_collection([1]).set_buffer_timeout(5)),
+    (r"set_buffer_timeout\(-1\)", lambda: StreamExecutionEnvironment.in_process().set_buffer_timeout(-1)),
+    (
+        "set_buffer_timeout of a stream",
+        lambda: StreamExecutionEnvironment.in_process().from_collection([1]).set_buffer_timeout(5),
+    ),
     (
         "slot_sharing_group",
         lambda: StreamExecutionEnvironment.in_process().from_collection([1]).slot_sharing_group("g"),

@@ -92,9 +92,9 @@ class FileSource(FrameSource[T_co]):
             row_format=row_format or _DEFAULT_ROW_FORMATS.get(reading.file_format, "row"),
         )
 
-    def on_engine(self, name: str, *, has_spark: bool) -> Source[T_co]:
+    def on_engine(self, name: str, *, has_spark: bool, is_continuous: bool = False) -> Source[T_co]:
         """Spark reads files, where there is one and it reads them right; what it is not told is learned here."""
-        if has_spark and self.reading.is_for_spark():
+        if has_spark and not is_continuous and self.reading.is_for_spark():
             return self
         return self.own()
 

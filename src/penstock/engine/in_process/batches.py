@@ -100,7 +100,7 @@ class BatchRunner:
         self.steps = 0
         self.retried_tasks = 0
         self.sources = program.sources()
-        self.sinks = InProcessSinks(program.plan, most_waiting)
+        self.sinks = InProcessSinks(program.plan, most_waiting, collects_at_once=program.settings.collects_at_once)
         self._statistics = statistics
         self._scratch = scratch
         self._state = state

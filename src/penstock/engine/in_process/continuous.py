@@ -228,8 +228,8 @@ class ContinuousRunner(BatchRunner):
             target = row.target % self._floors.width(floor + 1)
             self._channels.setdefault((floor + 1, number, target), deque()).append(row)
         for version, row in station.take_for_driver():
-            self.sinks.print_rows([row])
-            self._gathering.add_row(version, row)
+            if not self.sinks.show_at_once(row):
+                self._gathering.add_row(version, row)
         for turned in station.take_turned():
             self._gathering.add(floor, number, turned)
 

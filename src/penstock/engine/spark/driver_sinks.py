@@ -28,9 +28,9 @@ from penstock.runtime.rows import ExchangeRow, decode_block, decode_values
 class SparkDriverSinks(DriverSinks):
     """All driver-side sinks of a job on Spark."""
 
-    def __init__(self, plan: JobPlan) -> None:
+    def __init__(self, plan: JobPlan, *, collects_at_once: bool = False) -> None:
         self._spark: dict[int, tuple[str, SparkWriterSink]] = {}
-        super().__init__(plan)
+        super().__init__(plan, collects_at_once=collects_at_once)
 
     def place(self, vertex: Vertex) -> None:
         """Take a sink that Spark writes."""

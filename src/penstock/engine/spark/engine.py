@@ -109,7 +109,7 @@ class SparkEngine:
         self._is_continuous = False
         self._run_id = ""
         self.statistics = JobStatistics(program.plan)
-        self.sinks = SparkDriverSinks(program.plan)
+        self.sinks = SparkDriverSinks(program.plan, collects_at_once=program.settings.collects_at_once)
 
     # ---- before the job runs: everything that can be refused is refused here ----
 

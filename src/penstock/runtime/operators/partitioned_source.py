@@ -98,9 +98,11 @@ class PartitionedSourceOperator(SourceOperator):
             self.watermarks.of(name).signal(item)
 
 
-def source_on_engine(operator: SourceOperator, name: str, *, has_spark: bool) -> SourceOperator:
+def source_on_engine(
+    operator: SourceOperator, name: str, *, has_spark: bool, is_continuous: bool = False
+) -> SourceOperator:
     """The head of a source vertex as the engine reads it; the same one where nothing is to be changed."""
-    source = operator.source.on_engine(name, has_spark=has_spark)
+    source = operator.source.on_engine(name, has_spark=has_spark, is_continuous=is_continuous)
     return operator if source is operator.source else create_source_operator(source, operator.strategy)
 
 

@@ -54,13 +54,14 @@ class ContinuousAttempt:
         self._group = f"penstock-{program.job_id}-{uuid.uuid4().hex[:8]}"
         last = versions.last_of_all()
         self._next = 0 if last is None else last.version + 1
-        self._start = self._sources.first_offset() if last is None or last.offset is None else last.offset
+        start = self._sources.first_offset() if last is None or last.offset is None else last.offset
+        self._start = self._sources.with_partitions(start, time.time_ns() // 1_000_000)
         self._standing = Standing(
             shipped,
             self._floors,
             self._next,
             self._switch.address,
-            self._settings.linger_ms,
+            self._settings.send_every_ms,
             self._settings.watermark_interval_ms,
         )
         self._gathering = VersionGathering(versions, self._sources, self._floors)
@@ -161,8 +162,8 @@ class ContinuousAttempt:
     def _take(self, message: Message) -> None:
         if message.what == "rows":
             for version, row in message.content:
-                self._sinks.print_rows([row])
-                self._gathering.add_row(version, row)
+                if not self._sinks.show_at_once(row):
+                    self._gathering.add_row(version, row)
         elif message.what == "turned":
             self._gathering.add(message.floor, message.number, message.content)
         elif message.what == "failure":

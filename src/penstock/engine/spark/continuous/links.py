@@ -13,6 +13,7 @@ import select
 import socket
 import struct
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,9 @@ from penstock.runtime.rows import dumps
 _LENGTH = struct.Struct(">I")
 _NONCE_BYTES = 32
 _PATIENCE_SECONDS = 20.0
+_LOOK_SECONDS = 0.5
+_WAITING_MESSAGES = 64
+"""Messages that wait for the driver before tasks have to. A driver is slow if who takes its records is."""
 
 BARRIER = "barrier"
 DRAIN = "drain"
@@ -93,7 +97,8 @@ class Switchboard:
         """Listen."""
         self._server = socket.create_server((host, 0))
         self.address = Address(host, self._server.getsockname()[1], secrets.token_bytes(32))
-        self.messages: queue.Queue[Message] = queue.Queue()
+        self.messages: queue.Queue[Message] = queue.Queue(_WAITING_MESSAGES)
+        self._is_closed = threading.Event()
         self._tasks: dict[tuple[int, int], socket.socket] = {}
         self._open: list[socket.socket] = [self._server]
         self._lock = threading.Lock()
@@ -108,8 +113,11 @@ class Switchboard:
 
     def close(self) -> None:
         """Hang up on everybody."""
+        self._is_closed.set()
         with self._lock:
             for each in self._open:
+                with suppress(OSError):  # the other end was first
+                    each.shutdown(socket.SHUT_RDWR)  # a thread that waits for something holds a socket open
                 each.close()
 
     def _accept(self) -> None:
@@ -135,9 +143,17 @@ class Switchboard:
                 if message.what == "here":
                     with self._lock:
                         self._tasks[message.floor, message.number] = link
-                self.messages.put(message)
+                self._put(message)
         except (OSError, EOFError):
             return
+
+    def _put(self, message: Message) -> None:
+        """Hand a message to the driver. As long as there is no room nothing more is read of its task, so it waits."""
+        while not self._is_closed.is_set():
+            try:
+                return self.messages.put(message, timeout=_LOOK_SECONDS)
+            except queue.Full:
+                continue
 
     def _send_back(self, message: Message) -> None:
         """Tell senders that a receiver has come to their marks; not by the driver's own thread, which may be busy."""

@@ -311,7 +311,7 @@ class _Incoming:
 
 
 class _told_failures:
-    """Tells the driver what made a task fail; Spark would only have the text of it."""
+    """Tells the driver what made a task fail, and hangs up; Spark would only have the text of it."""
 
     def __init__(self, link: TaskLink) -> None:
         self._link = link
@@ -322,6 +322,7 @@ class _told_failures:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OperatorFailure | StorageFullError):
             self._link.tell("failure", error)
+        self._link.close()  # the process may live on for other tasks
 
 
 def _number() -> int:
