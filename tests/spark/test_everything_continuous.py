@@ -24,6 +24,7 @@ EXPECTED: dict[str, Any] = {
     "from_new_files": ["first", "second"],
     "from_socket": COUNTS,
     "from_database": sum(n * n for n in range(COUNT)),
+    "one_after_the_other": [1, 2, 3, 11, 12, 13],
     "union_of_sources": sorted([*COUNTS, ["slow", 50]]),
     "at_once": [[0, 1, 2], 0],
     "slow_program": [200_000, True],

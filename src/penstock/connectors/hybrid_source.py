@@ -72,6 +72,10 @@ class HybridSource(PartitionedSource[T_co]):
         """Always: the next source is looked into when the one before has ended."""
         return True
 
+    def needs_overview(self) -> bool:
+        """The next source begins when all of the one before has been read."""
+        return True
+
     def ends_partitions(self) -> bool:
         """Always: those of the first sources do."""
         return True

@@ -253,6 +253,10 @@ class PartitionedSource(Source[T_co]):
         """Whether a subtask that reads by itself has to know nothing of the partitions of others."""
         return False
 
+    def needs_overview(self) -> bool:
+        """Whether subtasks that read by themselves would have to know how far the others have come."""
+        return False
+
     def begins_when_read(self) -> bool:
         """Whether a partition counts for the watermark only once something of it is read."""
         return False

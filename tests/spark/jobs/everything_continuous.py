@@ -25,6 +25,7 @@ from penstock.common.watermark_strategy import TimestampAssigner
 from penstock.datastream import CheckpointingMode, DataStream, StreamExecutionEnvironment
 from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.connectors.file_system import FileSource, StreamFormat
+from penstock.datastream.connectors.hybrid_source import HybridSource
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSource
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.table import StreamTableEnvironment
@@ -129,6 +130,14 @@ def from_database(place: Place) -> Any:
         return sum(found)
 
 
+def one_after_the_other(place: Place) -> Any:
+    """A source that begins when another has ended."""
+    source = HybridSource.builder(NumberSequenceSource(1, 3)).add_source(NumberSequenceSource(11, 13)).build()
+    numbers = place.environment().from_source(source, WatermarkStrategy.no_watermarks(), "both").set_parallelism(1)
+    with numbers.execute_and_collect("one after the other") as found:
+        return list(found)
+
+
 def union_of_sources(place: Place) -> Any:
     """Sources of different kinds in one job, and one that ends long before the other."""
     environment = place.environment()
@@ -217,6 +226,7 @@ CASES: list[Callable[[Place], Any]] = [
     from_new_files,
     from_socket,
     from_database,
+    one_after_the_other,
     union_of_sources,
     at_once,
     slow_program,

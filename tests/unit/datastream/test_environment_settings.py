@@ -301,7 +301,7 @@ def test_pause_and_retention_of_checkpoints(env: StreamExecutionEnvironment) -> 
 
 
 def test_what_was_not_set(env: StreamExecutionEnvironment) -> None:
-    assert (env.get_max_parallelism(), env.get_checkpoint_interval(), env.get_buffer_timeout()) == (-1, -1, 100)
+    assert (env.get_max_parallelism(), env.get_checkpoint_interval(), env.get_buffer_timeout()) == (-1, -1, 10)
     assert (env.get_default_savepoint_directory(), env.is_changelog_state_backend_enabled()) == (None, None)
     assert (env.is_unaligned_checkpoints_enabled(), env.is_force_unaligned_checkpoints()) == (False, False)
     assert env.is_chaining_enabled()
