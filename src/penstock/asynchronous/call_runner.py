@@ -29,6 +29,7 @@ class LoopCallRunner:
         self._grace_s = grace_s
         self._host: EventLoopThread | None = None
         self._in_flight: CallsInFlight | None = None
+        self._not_given = 0
 
     def start(self, calls: list[Call]) -> list[Call]:
         """Hand calls over; returns when the last one has begun, with those that are over."""
@@ -36,8 +37,22 @@ class LoopCallRunner:
         if in_flight is None:
             self._host = shared_loop()
             in_flight = self._in_flight = CallsInFlight(self._settings, self._host.loop, self._grace_s)
+        self._not_given += len(calls)
         self._ask(in_flight, in_flight.admit, calls)
-        return in_flight.take()
+        return self._given(in_flight)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether calls were started that nobody has been given yet."""
+        return self._not_given > 0
+
+    def finished(self) -> list[Call]:
+        """The calls that are over, without waiting for any."""
+        in_flight = self._in_flight
+        if in_flight is None:
+            return []
+        self._raise_fault(in_flight)
+        return self._given(in_flight)
 
     def drain(self) -> list[Call]:
         """Wait until all calls are over."""
@@ -46,11 +61,12 @@ class LoopCallRunner:
             return []
         self._ask(in_flight, in_flight.drain)
         self._in_flight = None  # the next call begins on whatever loop the process has then
-        return in_flight.take()
+        return self._given(in_flight)
 
     def cancel(self) -> None:
         """Stop all calls. A loop in which one does not stop is left behind, with everything in it."""
         in_flight, self._in_flight = self._in_flight, None
+        self._not_given = 0
         if in_flight is None:
             return
         assert self._host is not None
@@ -60,6 +76,11 @@ class LoopCallRunner:
             _log.warning("an async call does not stop; its event loop is abandoned")
             self._host.abandon()
 
+    def _given(self, in_flight: CallsInFlight) -> list[Call]:
+        calls = in_flight.take()
+        self._not_given -= len(calls)
+        return calls
+
     def _ask(self, in_flight: CallsInFlight, action: Callable[..., None], *arguments: Any) -> None:
         host = self._host
         assert host is not None
@@ -68,6 +89,9 @@ class LoopCallRunner:
             if in_flight.fault is None:  # it may have come while the flag was cleared
                 host.post(action, *arguments)
                 self._wait(in_flight, host)
+        self._raise_fault(in_flight)
+
+    def _raise_fault(self, in_flight: CallsInFlight) -> None:
         if in_flight.fault is not None:
             fault = in_flight.fault
             self.cancel()

@@ -54,8 +54,15 @@ class CallRunner(Protocol):
         Returns when the last one has begun, so a full house holds up the caller.
         """
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether there may be calls that nobody has been given yet."""
+
+    def finished(self) -> list[Call]:
+        """The calls that are over by now and were not returned yet."""
+
     def drain(self) -> list[Call]:
-        """Wait until all calls are over, and return those that no `start` has returned yet."""
+        """Wait until all calls are over, and return those that were not returned yet."""
 
     def cancel(self) -> None:
         """Stop all calls and forget them; none runs on when this returns."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Generator
+import threading
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from penstock.datastream.state import ValueStateDescriptor
 from penstock.runtime.failure import OperatorFailure
 from penstock.runtime.operators import AsyncWaitOperator
 from penstock.testing import KeyedHarness, OperatorHarness, StreamRecord
+from tests.spark.waiting import wait_until
 
 ORDERED, UNORDERED = AsyncFunctionDescriptor.OutputMode.ORDERED, AsyncFunctionDescriptor.OutputMode.UNORDERED
 LONG, SHORT = Time.seconds(60), Time.milliseconds(20)
@@ -354,3 +356,60 @@ def test_keyed_state_is_refused() -> None:
         KeyedHarness(operator(WithState()), key=lambda value: value),
     ):
         pass
+
+
+# ---- without a further record ----
+
+
+class WhenTold(AsyncFunction[int, int]):
+    """Answers when the test says so."""
+
+    answers = threading.Event()
+
+    async def async_invoke(self, value: int) -> list[int]:
+        await asyncio.to_thread(WhenTold.answers.wait, 60)
+        if value == 13:
+            raise ValueError("unlucky")
+        return [value]
+
+
+@pytest.fixture
+def answers() -> Iterator[threading.Event]:
+    WhenTold.answers.clear()
+    yield WhenTold.answers
+    WhenTold.answers.set()
+
+
+def test_results_leave_when_they_are_there_and_somebody_looks_at_the_clock(answers: threading.Event) -> None:
+    with OperatorHarness(operator(WhenTold(), ORDERED)) as harness:
+        head = harness._subtask.head
+        assert head.next_deadline() is None, "nothing is under way"
+        harness.process_element(1)
+        harness.process_element(2)
+        assert harness.output_values() == []
+        due = head.next_deadline()
+        assert due is not None and harness.clock() < due <= harness.clock() + 10, "the clock is to be looked at soon"
+        answers.set()
+
+        def are_there() -> bool:
+            harness.set_processing_time(harness.clock() + 1)
+            return len(harness.output_values()) == 2
+
+        wait_until(are_there, "results are there without a further record")
+        assert harness.output_values() == [1, 2]
+        assert head.next_deadline() is None
+
+
+def test_a_call_that_fails_is_told_when_somebody_looks_at_the_clock(answers: threading.Event) -> None:
+    with OperatorHarness(operator(WhenTold())) as harness:
+        harness.process_element(13)
+        answers.set()
+
+        def fails() -> bool:
+            try:
+                harness.set_processing_time(harness.clock() + 1)
+            except OperatorFailure as failure:
+                return "unlucky" in str(failure)
+            return False
+
+        wait_until(fails, "the failure is told without a further record")

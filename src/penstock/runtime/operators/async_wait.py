@@ -13,6 +13,9 @@ from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.functions import AsyncFunctionDescriptor
 
+_LOOK_MS = 5
+"""How soon results are looked for again, where nothing else happens."""
+
 
 class AsyncWaitOperator(StreamOperator):
     """Calls an AsyncFunction for each record, up to `capacity` at the same time.
@@ -72,6 +75,19 @@ class AsyncWaitOperator(StreamOperator):
         """An idle stream has nothing more to give, so its results leave before."""
         self._finish_calls()
         super().on_status(is_idle)
+
+    def on_processing_time(self, now_ms: int) -> None:
+        """Emit what is there by now."""
+        if self._runner.is_busy:
+            try:
+                finished = self._runner.finished()
+            except CallFault as fault:
+                self._fail(fault)
+            self.emit_finished(finished)
+
+    def next_deadline(self) -> int | None:
+        """Soon, while calls are under way: in continuous mode their results do not wait for the next record."""
+        return self.context.clock() + _LOOK_MS if self._runner.is_busy else None
 
     def on_end(self) -> None:
         """All results leave before the end."""
