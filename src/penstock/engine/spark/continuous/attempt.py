@@ -50,12 +50,12 @@ class ContinuousAttempt:
         self._sinks = sinks
         self._sources: SourceList = program.sources()
         self._floors = Floors.of(program.plan)
-        self._switch = Switchboard(_driver_host(session))
         self._group = f"penstock-{program.job_id}-{uuid.uuid4().hex[:8]}"
         last = versions.last_of_all()
         self._next = 0 if last is None else last.version + 1
         start = self._sources.first_offset() if last is None or last.offset is None else last.offset
         self._start = self._sources.with_partitions(start, time.time_ns() // 1_000_000)
+        self._switch = Switchboard(_driver_host(session))  # last of what may fail, for somebody has to close it
         self._standing = Standing(
             shipped,
             self._floors,

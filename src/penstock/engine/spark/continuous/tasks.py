@@ -320,9 +320,11 @@ class _told_failures:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OperatorFailure | StorageFullError):
-            self._link.tell("failure", error)
-        self._link.close()  # the process may live on for other tasks
+        try:
+            if isinstance(error, OperatorFailure | StorageFullError):
+                self._link.tell("failure", error)
+        finally:
+            self._link.close()  # the process may live on for other tasks
 
 
 def _number() -> int:
