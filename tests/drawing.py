@@ -91,6 +91,7 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
     "Kafka": (
         6,
         (
+            "tests/kafka/test_continuous_sink.py",
             "tests/kafka/test_docs.py",
             "tests/kafka/test_example.py",
             "tests/kafka/test_kstreams.py",
@@ -112,6 +113,7 @@ TURNS: dict[str, tuple[int, tuple[str, ...]]] = {
             "tests/spark/test_batch_cuts.py",
             "tests/spark/test_cep.py",
             "tests/spark/test_ends.py",
+            "tests/spark/test_everything_continuous.py",
             "tests/spark/test_examples.py",
             "tests/spark/test_examples_in_docs.py",
             "tests/spark/test_failures.py",
