@@ -119,8 +119,18 @@ class Server:
     def document(self, job_id: str) -> dict[str, Any]:
         return dict(self.get(f"/penstock/jobs/{job_id}"))
 
+    def submission(self) -> dict[str, Any]:
+        """The only program that was started."""
+        [found] = self.get("/penstock/submissions")["submissions"]
+        return dict(found)
+
     def pid_of(self, job_id: str) -> int:
         return int(self.document(job_id)["process"]["pid"])
+
+    def has_other_driver(self, job_id: str, pid: int) -> bool:
+        """Whether a job runs in another process than it did; for a moment after a death it has none."""
+        found = self.document(job_id)["process"]["pid"]
+        return found not in (None, pid) and self.state(job_id) == "RUNNING"
 
     def kill(self) -> None:
         self.process.kill()
