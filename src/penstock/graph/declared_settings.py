@@ -35,6 +35,8 @@ ALIGNMENT_TIMEOUT = "execution.checkpointing.aligned-checkpoint-timeout"
 RUNTIME_MODE = "execution.runtime-mode"
 EXECUTION_MODE = "penstock.execution.mode"
 LINGER = "penstock.continuous.linger"
+LINGER_MS = 10
+"""What it is if neither it nor Flink's name for it is set."""
 WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
 BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
 CHANGELOG = "state.changelog.enabled"
@@ -184,14 +186,14 @@ _TABLE = (
         LINGER,
         kinds.DURATION,
         "Continuous mode: how long records wait for others before they are sent on together.",
-        absent="the buffer timeout, or 10 ms",
+        absent=f"the buffer timeout, or {LINGER_MS} ms",
         field="linger_ms",
     ),
     Setting(
         BUFFER_TIMEOUT,
         kinds.TIMEOUT,
         f"Flink's name for `{LINGER}`, which counts if both are set. -1 leaves the default.",
-        absent="10 ms",
+        absent=f"{LINGER_MS} ms",
         former="execution.buffer-timeout",
         field="buffer_timeout_ms",
     ),

@@ -19,7 +19,6 @@ from penstock.errors import ConfigurationError
 from penstock.graph import declared_settings as keys
 from penstock.graph.declared_settings import KEPT_CHECKPOINT_SETTINGS, SETTINGS
 
-_LINGER_MS = 10
 _LOCAL_MASTER = re.compile(r"local\[\s*(\d+)\s*(?:,.*)?\]")
 
 
@@ -90,7 +89,7 @@ class JobSettings:
     def send_every_ms(self) -> int:
         """Continuous mode: how long records wait in a source for others."""
         told = (self.linger_ms, self.buffer_timeout_ms)
-        return next((each for each in told if each is not None and each >= 0), _LINGER_MS)
+        return next((each for each in told if each is not None and each >= 0), keys.LINGER_MS)
 
     @property
     def collects_at_once(self) -> bool:
