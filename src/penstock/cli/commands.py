@@ -12,7 +12,7 @@ from penstock.cli import jobs, kafka, state
 from penstock.cli.metrics import metrics
 from penstock.cli.output import note
 from penstock.cli.query import query, query_server
-from penstock.cli.run import run
+from penstock.cli.run import RunCommand, run
 from penstock.cli.server import server
 from penstock.cli.settings import settings
 from penstock.cli.sql import sql
@@ -57,7 +57,7 @@ def _options(
 
 
 # What stands behind the program belongs to it, options too.
-app.command("run", context_settings={"allow_interspersed_args": False})(run)
+app.command("run", cls=RunCommand, context_settings={"allow_interspersed_args": False})(run)
 app.command("sql")(sql)
 app.command("list")(jobs.list_jobs)
 app.command("savepoint")(jobs.savepoint)

@@ -62,7 +62,7 @@ class Program:
         except OSError as error:
             raise ConfigurationError(f"script {self.target} cannot be read: {error.strerror}") from None
         try:
-            code = compile(source, self.target, "exec")
+            code = compile(source, self.target, "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
             text = "".join(traceback.format_exception_only(error)).rstrip()
             raise ConfigurationError(f"script {self.target} is not a Python program:\n{text}") from None

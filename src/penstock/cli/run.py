@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from penstock.cli.detached import DetachedProgram
 from penstock.cli.given_settings import configuration_of, tell_of_unknown
@@ -17,6 +18,35 @@ from penstock.cli.waiting import waiting_for
 from penstock.common.configuration import Configuration
 from penstock.common.given_configuration import giving
 from penstock.job.reporting import REPORT_TO, check_report_url
+
+
+class RunCommand(TyperCommand):
+    """The command, whose options end after `-m NAME`, as those of `python` do."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Leave what follows the name of a module to the module."""
+        return super().parse_args(ctx, self._with_end_of_options(args))
+
+    def _with_end_of_options(self, words: list[str]) -> list[str]:
+        takes_value = {name for option in self.params if not getattr(option, "is_flag", True) for name in option.opts}
+        position = 0
+        while position < len(words) and words[position].startswith("-") and words[position] != "--":
+            name, value = _name_and_value(words[position])
+            position += 2 if name in takes_value and not value else 1
+            if name in ("-m", "--module"):
+                return [
+                    *words[:position],
+                    *([] if words[position : position + 1] == ["--"] else ["--"]),
+                    *words[position:],
+                ]
+        return words
+
+
+def _name_and_value(word: str) -> tuple[str, str]:
+    if word.startswith("--"):
+        name, _, value = word.partition("=")
+        return name, value
+    return word[:2], word[2:]
 
 
 def run(

@@ -86,7 +86,7 @@ def _compiled(aggregates: tuple[FieldAggregate, ...], measures: tuple[Measure, .
         "explained": _explained,
     }
     source = "\n".join((*_add_source(measures, names), *_merge_source(measures), *_result_source(aggregates, measures)))
-    exec(compile(source, f"<{' '.join(aggregate.name for aggregate in aggregates)}>", "exec"), known)
+    exec(compile(source, f"<{' '.join(aggregate.name for aggregate in aggregates)}>", "exec", dont_inherit=True), known)
     return known
 
 

@@ -90,6 +90,15 @@ def test_a_module_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: st
         monkeypatch.delitem(sys.modules, module)
     told = call("-m", name, "a", "-b")
     assert (told.exit_code, told.stdout) == (0, "__main__ 5 ['a', '-b']\n")
+    # As after `python -m NAME`, what follows is the module's, options of `run` among them.
+    for before in (["-n", "-Da.b=c", "-m", name], ["-p", "2", f"--module={name}"], [f"-m{name}"]):
+        assert call(*before, "-q", "--help", "-p", "x").stdout == "__main__ 5 ['-q', '--help', '-p', 'x']\n"
+    assert call("-m", name, "--", "-p").stdout == "__main__ 5 ['-p']\n"
+
+
+def test_a_program_is_compiled_as_python_compiles_it(tmp_path: Path) -> None:
+    text = "def f(x: int) -> str: ...\nprint(f.__annotations__)"
+    assert call(script(tmp_path, text)).stdout == "{'x': <class 'int'>, 'return': <class 'str'>}\n"
 
 
 def test_a_job_that_finishes(tmp_path: Path) -> None:

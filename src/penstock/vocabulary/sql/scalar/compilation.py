@@ -99,7 +99,7 @@ def _executed(source: str, writer: CodeWriter, name: str) -> Any:
     with warnings.catch_warnings():
         # A constant that is asked whether it is None: odd for a person, right for code that is made.
         warnings.simplefilter("ignore", SyntaxWarning)
-        exec(compile(source, "<expressions>", "exec"), names)
+        exec(compile(source, "<expressions>", "exec", dont_inherit=True), names)
     names[name].source = source
     return names[name]
 
