@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from types import GeneratorType
 from typing import Any
 
+from penstock.runtime.callables import checked_results
 from penstock.vocabulary.functions import KeyedProcessFunction, RuntimeContext
 from penstock.vocabulary.state import ValueStateDescriptor
 
@@ -91,4 +92,4 @@ class FlatMapWithState(_WithState):
             return
         results, state = self._pair(given)
         self._keep(state)
-        yield from results
+        yield from checked_results(results, self.method)

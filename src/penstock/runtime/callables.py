@@ -7,11 +7,12 @@ collector as last argument (`out.collect(value)`), as Java users are used to.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import GeneratorType
 from typing import Any
 
 from penstock.common.own_copies import ATOMS, own_copy
+from penstock.common.types import Row
 from penstock.runtime.output import Output
 from penstock.vocabulary.output_tag import OutputTag
 
@@ -19,6 +20,9 @@ Results = Iterable[Any] | None
 
 # Asking an abstract class costs as much as all the rest that is done for a record, so these are told by their type.
 _PLAIN_RESULTS = frozenset({GeneratorType, list, tuple})
+
+# What is iterable and yet one record: nobody who returns it means its letters, bytes, keys or fields.
+_RECORDS = {str: "text", (bytes, bytearray, memoryview): "bytes", Mapping: "dict", Row: "Row"}
 
 
 class Collector:
@@ -151,7 +155,13 @@ def _positional_count(function: Callable[..., Any]) -> int:
 
 
 def checked_results(results: Any, what: str) -> Iterable[Any]:
-    """Refuse a result that is no iterable, with a sentence that says what to do instead."""
-    if type(results) in _PLAIN_RESULTS or isinstance(results, Iterable):
+    """Refuse a result that is no iterable of results, with a sentence that says what to do instead."""
+    if type(results) in _PLAIN_RESULTS:
         return results  # type: ignore[no-any-return]
+    record = next((name for kind, name in _RECORDS.items() if isinstance(results, kind)), None)
+    if record is not None:
+        shown = f"{record} {results!r:.80}"
+        raise TypeError(f"{what} returned the {shown}, which would be taken apart; yield it, or return a list of results")
+    if isinstance(results, Iterable):
+        return results
     raise TypeError(f"{what} returned a {type(results).__name__}; yield the results or return a list of them")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.errors import StreamsError
+from penstock.runtime.callables import checked_results
 from penstock.runtime.operators.kstreams.dsl_processor import DslProcessor
 from penstock.runtime.operators.kstreams.task import Forward
 from penstock.vocabulary.kstreams.records import Record
@@ -79,7 +80,7 @@ class StreamFlatMap(DslProcessor):
 
     def process(self, record: Record) -> None:
         """Forward each pair."""
-        for each in self._mapper(record.key, record.value):
+        for each in _results(self._mapper(record.key, record.value), "flat_map"):
             key, value = _pair(each, "flat_map")
             self.emit(Record(key, value, record.timestamp, record.headers))
 
@@ -92,8 +93,15 @@ class StreamFlatMapValues(DslProcessor):
 
     def process(self, record: Record) -> None:
         """Forward each value."""
-        for value in self._mapper(record.key, record.value):
+        for value in _results(self._mapper(record.key, record.value), "flat_map_values"):
             self.emit(Record(record.key, value, record.timestamp, record.headers))
+
+
+def _results(returned: Any, method: str) -> Iterable[Any]:
+    try:
+        return checked_results(returned, method)
+    except TypeError as error:
+        raise StreamsError(f"{error}.") from None
 
 
 def _pair(found: Any, method: str) -> tuple[Any, Any]:
