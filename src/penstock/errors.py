@@ -55,6 +55,10 @@ class PickledStateWarning(UserWarning):
     """State has no declared type, so that its bytes depend on the classes in it."""
 
 
+class LikelyMistakeWarning(UserWarning):
+    """A program runs, but most likely does not do what it is meant to; the text says why and what to write instead."""
+
+
 class CheckpointError(PenstockError):
     """A checkpoint directory is unreadable, damaged or belongs to another job."""
 

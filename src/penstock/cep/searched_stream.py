@@ -92,8 +92,9 @@ class SearchedStream(ABC):
         shape = {"is_flat": method == "flat_select", "gives_ids": self._gives_ids}
         if len(given) == 1:
             return self._then(Selected(given[0], **shape), declared)
+        tag = checked_tag(method, given[0])
         check_function(method, given[1], kinds[1])
-        return self._then(SelectedOrTimedOut(given[2], checked_tag(method, given[0]), given[1], **shape), declared)
+        return self._then(SelectedOrTimedOut(given[2], tag, given[1], **shape), declared)
 
     @abstractmethod
     def _then(self, function: Any, output_type: TypeInformation | None) -> DataStream:

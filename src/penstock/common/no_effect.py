@@ -11,7 +11,12 @@ SPARK_PLACES = "Spark places tasks; set spark.executor.* instead"
 
 def warn_of_no_effect(call: str, reason: str) -> None:
     """Warn, at the caller's line, that a call has no effect."""
-    frame, count = sys._getframe(0), 1
+    warnings.warn(f"{call} has no effect: {reason}.", stacklevel=level_of_program())
+
+
+def level_of_program() -> int:
+    """Return the `stacklevel` with which the caller's warning points at the user's line."""
+    frame, count = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("penstock."):
         frame, count = frame.f_back, count + 1
-    warnings.warn(f"{call} has no effect: {reason}.", stacklevel=count)
+    return count

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
+from penstock.datastream.function_signatures import check_signatures
 from penstock.datastream.selectors import Field
+from penstock.datastream.unsaved_counters import warn_of_unsaved_counters
 from penstock.errors import GraphError
 from penstock.keys.groups import MAX_PARALLELISM_LIMIT
 from penstock.vocabulary.functions import Function, Partitioner
@@ -67,13 +69,17 @@ def check_type(method: str, parameter: str, declared: Any) -> TypeInformation | 
     return declared
 
 
-def check_function(method: str, func: Any, kind: type, *, takes_callable: bool = True) -> None:
-    """Raise unless this is a function object of that kind or, where allowed, a callable."""
+def check_function(method: str, func: Any, kind: type[Function], *, takes_callable: bool = True) -> None:
+    """Raise unless this is a function object of that kind or, where allowed, a callable, and takes what it is given."""
     if isinstance(func, kind):
+        check_signatures(method, func, kind)
+        warn_of_unsaved_counters(method, func)
         return
     if isinstance(func, type) and issubclass(func, Function):
         raise GraphError(f"{method}: pass an instance, {func.__name__}(), not the class {func.__name__}.")
     if takes_callable and callable(func) and not isinstance(func, Function):
+        check_signatures(method, func, kind)
+        warn_of_unsaved_counters(method, func)
         return
     expected = f"a {kind.__name__} or a callable" if takes_callable else f"a {kind.__name__}"
     raise GraphError(f"{method}: expected {expected}, got {func!r} of type {type(func).__name__}.")

@@ -12,6 +12,7 @@ from penstock.common.types import Row
 from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, RollingSum
 from penstock.datastream.arguments import check_function, check_type
 from penstock.datastream.field_rows import KeyColumns, check_aggregates, row_type
+from penstock.datastream.function_signatures import check_callable
 from penstock.datastream.selectors import Field, KeyAndValue, check_field, typed_selector
 from penstock.datastream.stream import DataStream, add_operator, settings_of_sender
 from penstock.datastream.with_state import FilterWithState, FlatMapWithState, MapWithState
@@ -153,6 +154,7 @@ class KeyedStream(DataStream[T_co], Generic[K_co, T_co]):
     def _with_state(self, kind: Any, func: Any, state_type: Any, output_type: TypeInformation | None) -> DataStream:
         if not callable(func):
             raise GraphError(f"{kind.method}: expected a function of element and state, got {func!r}.")
+        check_callable(kind.method, func, ("element", "state"))
         name = kind.method.replace("_", " ").title()
         return self._then(name, operators.KeyedProcessOperator(kind(func, state_type)), output_type)
 

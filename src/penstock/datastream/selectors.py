@@ -13,6 +13,7 @@ from penstock.common.record_fields import Field, FieldGetters, field_names, posi
 from penstock.common.typed_key import TypedKey
 from penstock.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from penstock.common.types import Row
+from penstock.datastream.function_signatures import check_signatures
 from penstock.errors import GraphError
 from penstock.vocabulary.functions import KeySelector
 
@@ -113,6 +114,7 @@ class CompositeSelector(ColumnSelector):
 def make_key_selector(selector: Any, method: str = "key_by") -> Callable[[Any], Any]:
     """Turn a callable, KeySelector, field name, position, or list or tuple of these into a plain callable."""
     if isinstance(selector, KeySelector):
+        check_signatures(method, selector, KeySelector)
         return selector.get_key
     if isinstance(selector, type) and issubclass(selector, KeySelector):
         raise GraphError(f"{method}: pass an instance, {selector.__name__}(), not the class {selector.__name__}.")
@@ -121,6 +123,7 @@ def make_key_selector(selector: Any, method: str = "key_by") -> Callable[[Any], 
             raise GraphError(f"{method}: give at least one field; for one group of all records use lambda value: 0.")
         return CompositeSelector(tuple([make_key_selector(part, method) for part in selector]))
     if callable(selector):
+        check_signatures(method, selector, KeySelector)
         return selector  # type: ignore[no-any-return]
     if isinstance(selector, (str, int)):
         return FieldSelector(check_field(method, selector))

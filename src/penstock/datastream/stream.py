@@ -33,7 +33,7 @@ from penstock.datastream.arguments import (
 )
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.expression_types import check_fields, expression_type
-from penstock.datastream.needs_key import hint_for
+from penstock.datastream.missing_names import missing_name, refuse_iteration
 from penstock.datastream.node_handle import DataStreamSink, NodeHandle
 from penstock.datastream.selectors import Field, check_field, make_key_selector
 from penstock.datastream.stream_text import stream_html, stream_text
@@ -134,11 +134,12 @@ class DataStream(NodeHandle, Generic[T_co]):
     if not TYPE_CHECKING:  # type checkers know what a stream has
 
         def __getattr__(self, name: str) -> Any:
-            """Say what is missing for a method that only keyed streams have."""
-            error = hint_for(name)
-            if error is None:
-                error = AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-            raise error
+            """Say what to write instead of a name that a stream does not have."""
+            raise missing_name(self, name)
+
+        def __iter__(self) -> NoReturn:
+            """Refuse a loop over the stream."""
+            refuse_iteration(self)
 
     def _refuse(self, method: str) -> NoReturn:
         raise GraphError(
@@ -478,6 +479,7 @@ class DataStream(NodeHandle, Generic[T_co]):
         if hasattr(sink_func, "driver_sink"):  # a sink of penstock.testing: its records go to this program
             return self._end(type(sink_func).__name__, operators.DriverSinkOperator(sink_func.driver_sink()))
         if isinstance(sink_func, SinkFunction):
+            check_function("add_sink", sink_func, SinkFunction)
             return self._end(type(sink_func).__name__, operators.SinkOperator(FunctionSink(sink_func)))
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func)

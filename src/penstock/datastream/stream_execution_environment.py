@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from penstock.common.configuration import Configuration
 from penstock.common.execution_config import ExecutionConfig
@@ -38,6 +38,7 @@ from penstock.datastream.given_sources import (
     unusable_source,
     with_sources_on_engine,
 )
+from penstock.datastream.missing_names import missing_name
 from penstock.datastream.result_cache import ResultCache
 from penstock.datastream.stream import DataStream
 from penstock.datastream.worker_files import existing_path, warn_of_java
@@ -88,6 +89,12 @@ class StreamExecutionEnvironment:
         self._in_process: Any = None  # InProcessOptions; the engine is not loaded until it is needed
         if configuration is not None:
             self.configure(configuration)
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what to write instead of a name that is not there."""
+            raise missing_name(self, name)
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:

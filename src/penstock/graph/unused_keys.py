@@ -7,11 +7,11 @@ happen is told so, once for each key, and why.
 from __future__ import annotations
 
 import difflib
-import sys
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.common.no_effect import level_of_program
 from penstock.graph import declared_settings as keys
 from penstock.graph.declared_settings import SETTINGS
 from penstock.graph.settings import JobSettings
@@ -110,7 +110,7 @@ def warn_of_unused(told: Mapping[str, Any]) -> None:
     for key in sorted(told):
         text = None if key in _WITH_EFFECT else _complaint(key, told[key])
         if text is not None:
-            warnings.warn(text, stacklevel=_frames_of_ours())
+            warnings.warn(text, stacklevel=level_of_program())
 
 
 def warn_of_mode(settings: JobSettings) -> None:
@@ -122,7 +122,7 @@ def warn_of_mode(settings: JobSettings) -> None:
         assert setting.field is not None, f"{key} is read by jobs"
         if getattr(settings, setting.field) != setting.default:
             text = f"configuration key {key!r} has no effect in micro-batches: {reason}."
-            warnings.warn(text, stacklevel=_frames_of_ours())
+            warnings.warn(text, stacklevel=level_of_program())
 
 
 def keys_of_nobody(told: Mapping[str, Any]) -> list[str]:
@@ -135,14 +135,6 @@ def keys_of_nobody(told: Mapping[str, Any]) -> list[str]:
         and _complaint(key, told[key]) is None
         and _entry_of(key) is None
     ]
-
-
-def _frames_of_ours() -> int:
-    """How far up the first caller is that is not Penstock: an environment may be made with keys, or be given some."""
-    frame, count = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("penstock."):
-        frame, count = frame.f_back, count + 1
-    return count
 
 
 def _complaint(key: str, value: Any) -> str | None:

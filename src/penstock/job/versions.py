@@ -16,7 +16,7 @@ from penstock.graph.plan import JobPlan
 from penstock.job.backpressure import Backpressure
 from penstock.job.driver_sinks import DriverSinks
 from penstock.job.journal import VersionTimes, now_ms
-from penstock.job.pickled_states import PickledStates
+from penstock.job.operator_warnings import OperatorWarnings
 from penstock.job.statistics import JobStatistics
 from penstock.runtime.report import ALIGNMENT, Report
 from penstock.runtime.rows import ExchangeRow
@@ -58,12 +58,12 @@ class VersionDriver:
         *,
         run_on_workers: WorkRunner = run_here,
         backpressure: Backpressure | None = None,
-        pickled_states: PickledStates | None = None,
+        operator_warnings: OperatorWarnings | None = None,
         on_step: Callable[[str, object], None] = _nothing,
     ) -> None:
         """Call `on_step` before each step that matters if the process dies there.
 
-        `pickled_states` knows what was warned of in earlier attempts.
+        `operator_warnings` knows what was warned of in earlier attempts.
         """
         self._directory = directory
         self._sinks = sinks
@@ -71,7 +71,7 @@ class VersionDriver:
         self._backpressure = backpressure
         self._on_step = on_step
         self._committer = VersionCommitter(plan, directory, run_on_workers)
-        self._pickled_states = pickled_states or PickledStates(plan)
+        self._operator_warnings = operator_warnings or OperatorWarnings(plan)
         self._lock = threading.Lock()
         self._is_stopped = False
         self._began = time.monotonic()
@@ -111,7 +111,7 @@ class VersionDriver:
         3 again, without running anything. `started` is when the version was begun, by the monotonic clock.
         """
         clock = _VersionClock(self._began if started is None else started)
-        self._pickled_states.look_at(reports)
+        self._operator_warnings.look_at(reports)
         self._on_step("seal", version)
         self._refuse_if_stopped(version)
         previous = self.previous()

@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.common.own_copies import ATOMS, own_copy
 from penstock.common.types import Row
+from penstock.runtime.failure import short_repr
 from penstock.runtime.output import Output
 from penstock.vocabulary.output_tag import OutputTag
 
@@ -22,7 +23,7 @@ Results = Iterable[Any] | None
 _PLAIN_RESULTS = frozenset({GeneratorType, list, tuple})
 
 # What is iterable and yet one record: nobody who returns it means its letters, bytes, keys or fields.
-_RECORDS = {str: "text", (bytes, bytearray, memoryview): "bytes", Mapping: "dict", Row: "Row"}
+_RECORDS: dict[Any, str] = {str: "text", (bytes, bytearray, memoryview): "bytes", Mapping: "dict", Row: "Row"}
 
 
 class Collector:
@@ -160,8 +161,10 @@ def checked_results(results: Any, what: str) -> Iterable[Any]:
         return results  # type: ignore[no-any-return]
     record = next((name for kind, name in _RECORDS.items() if isinstance(results, kind)), None)
     if record is not None:
-        shown = f"{record} {results!r:.80}"
-        raise TypeError(f"{what} returned the {shown}, which would be taken apart; yield it, or return a list of results")
+        shown = f"{record} {short_repr(results)}"
+        raise TypeError(
+            f"{what} returned the {shown}, which would be taken apart; yield it, or return a list of results"
+        )
     if isinstance(results, Iterable):
         return results
     raise TypeError(f"{what} returned a {type(results).__name__}; yield the results or return a list of them")

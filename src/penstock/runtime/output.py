@@ -25,6 +25,8 @@ class Output:
         self._shares_objects = shares_objects
         self.records_out = 0
         self.side_records_out = 0
+        self.unread_sides: set[str] = set()
+        """Side outputs that got records and have no consumer."""
         self._chained: dict[str | None, list[StreamOperator]] = {}
         self._writers: dict[str | None, list[ExchangeWriter]] = {}
         self._all_chained: list[StreamOperator] = []
@@ -50,7 +52,19 @@ class Output:
         """Emit records of a side output; without a consumer they are dropped, as in Flink."""
         if values:
             self.side_records_out += len(values)
+            if tag not in self._chained and tag not in self._writers:
+                self.unread_sides.add(tag)
             self._send(tag, values, timestamps)
+
+    def misnamed_sides(self) -> list[str]:
+        """Return a sentence for each side output that gets records while others are read: its name may be wrong."""
+        read = sorted({tag for tag in (*self._chained, *self._writers) if tag is not None})
+        names = ", ".join(map(repr, read))
+        return [
+            f"records go to the side output {tag!r}, which nobody reads; get_side_output() asks for {names}"
+            for tag in sorted(self.unread_sides)
+            if read
+        ]
 
     def _send(self, tag: str | None, values: Values, timestamps: AnyTimestamps) -> None:
         chained, writers = self._chained.get(tag, ()), self._writers.get(tag, ())

@@ -51,7 +51,8 @@ class Report:
 
     `metrics` holds, by operator uid, what the batch added; `combined_by` names the figures that are not to be added to
     those of other batches and subtasks, with how they are combined ("min", "max", "last"). `pickled` names states of
-    user functions that have no type, by operator uid; `described` says how its keyed states are read from outside.
+    user functions that have no type, by operator uid; `described` says how its keyed states are read from outside;
+    `likely_mistakes` are sentences about operators, by uid, that the user should read.
     """
 
     vertex_uid: str
@@ -62,6 +63,7 @@ class Report:
     combined_by: dict[str, dict[str, str]] = field(default_factory=dict)
     pickled: dict[str, list[str]] = field(default_factory=dict)
     described: Described = field(default_factory=dict)
+    likely_mistakes: dict[str, list[str]] = field(default_factory=dict)
 
 
 def encode_inline(

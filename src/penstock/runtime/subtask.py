@@ -384,7 +384,16 @@ class Subtask:
         pickled = self._pickled_states()
         described = {each.uid: each.backend.described() for each in self._contexts if each.backend is not None}
         figures = (self._metrics(), combined_by, pickled)
-        return Report(self.vertex.uid, self.subtask, entry, committables, *figures, described)
+        mistakes = self._likely_mistakes()
+        return Report(self.vertex.uid, self.subtask, entry, committables, *figures, described, mistakes)
+
+    def _likely_mistakes(self) -> dict[str, list[str]]:
+        found = {
+            context.uid: [*operator.suspicions, *operator.output.misnamed_sides()]
+            for operator, context in zip(self._operators, self._contexts, strict=True)
+            if operator.suspicions or operator.output.unread_sides
+        }
+        return {uid: sentences for uid, sentences in found.items() if sentences}
 
     def _source_watermark(self) -> int:
         return self.head.watermark if self.vertex.is_source else MIN_WATERMARK

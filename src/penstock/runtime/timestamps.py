@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 _BY_HIGHEST = (BoundedOutOfOrdernessWatermarks, AscendingTimestampsWatermarks, NoWatermarksGenerator)
 
 
+_SECONDS_OF_1990, _SECONDS_OF_2100 = 631_152_000, 4_102_444_800
+"""Event times in this range are more likely seconds than milliseconds of early 1970."""
+
+
 class EventTime:
     """Where watermarks and idleness go: straight to the operator's output."""
 
@@ -66,6 +70,7 @@ class WatermarkSource:
         self._assign = strategy.timestamp_assigner
         self._idle_timeout_ms = strategy.idle_timeout_ms
         self._pending = 0
+        self._has_looked = self._assign is None
 
     def begin_batch(self, state: Any) -> None:
         """Go on where the previous batch ended."""
@@ -112,8 +117,19 @@ class WatermarkSource:
         if self._pending >= pace:
             self.emit_periodic()
 
+    def _look_at(self, first: int | None) -> None:
+        """Suspect event times that are seconds, once, from the first block."""
+        self._has_looked = True
+        if first is not None and _SECONDS_OF_1990 <= first <= _SECONDS_OF_2100 and not self._operator.suspicions:
+            self._operator.suspicions += (
+                f"the event time {first} is in January or February 1970 if it is milliseconds; it looks like seconds: "
+                "multiply by 1000",
+            )
+
     def _process_columns(self, block: ColumnBlock, timestamps: Stamps | None) -> None:
         stamps = self._column_timestamps(block, timestamps)
+        if not self._has_looked and stamps is not None:
+            self._look_at(int(stamps[0]))
         if not self._takes_blocks:  # a generator of the user's sees objects
             self._offer_one_by_one(block.values(), None if stamps is None else stamps.tolist())
             return
@@ -138,6 +154,8 @@ class WatermarkSource:
 
     def _process_objects(self, values: list[Any], timestamps: Timestamps) -> None:
         stamps = self._timestamps(values, timestamps)
+        if not self._has_looked and stamps:
+            self._look_at(stamps[0])
         if self._takes_blocks:
             self._operator.output.emit(values, stamps)
             if stamps is not None:

@@ -6,6 +6,7 @@ _NONE = "None is an element like any other"
 _NO_TIME = "An element without a time has the timestamp None"
 _TAKEN = "More values are accepted than in PyFlink"
 _NOT_RIGHT = "Bugs of PyFlink 2.3 are not reproduced"
+_RECORD = "A text, bytes, a dict or a Row that is returned"
 _AS_PUT = "State changes only through its methods"
 
 KNOWN: dict[str, str] = {
@@ -37,6 +38,11 @@ KNOWN: dict[str, str] = {
     "handled_state/list_of_rows": "Typed state has its type at once",
     "handled_state/list_add_none": _TAKEN,
     "returned/reduce_none": _NONE,
+    "returned/process_text": _RECORD,
+    "returned/process_dict": _RECORD,
+    "returned/keyed_process_text": _RECORD,
+    "returned/flat_map_text": _RECORD,
+    "returned/co_flat_map_text": _RECORD,
     "returned/failing_close": "A failing `close()` fails the job",
     "returned/asks_max_parallelism": "is the number of key groups",
     "rows_asked/types_equal": "Row types with different names are not equal",

@@ -57,8 +57,10 @@ FORMS: dict[str, Callable[[DataStream, Any], DataStream]] = {
     "flat_map_with_state": lambda s, r: s.key_by(str).flat_map_with_state(lambda value, state: (r, 1)),
     "apply": lambda s, r: s.count_window_all(1).apply(_class_with(AllWindowFunction, "apply")(r)),
     "process": lambda s, r: s.key_by(str).count_window(1).process(_class_with(ProcessWindowFunction, "process")(r)),
-    "process_match": lambda s, r: CEP.pattern(s, Pattern.begin("a")).in_processing_time().process(
-        _class_with(PatternProcessFunction, "process_match")(r)
+    "process_match": lambda s, r: (
+        CEP.pattern(s, Pattern.begin("a"))
+        .in_processing_time()
+        .process(_class_with(PatternProcessFunction, "process_match")(r))
     ),
 }
 

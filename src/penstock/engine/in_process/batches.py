@@ -24,7 +24,7 @@ from penstock.engine.in_process.program_files import unpacked_archives, working_
 from penstock.engine.in_process.sinks import InProcessSinks
 from penstock.errors import JobFailedError
 from penstock.graph import Vertex
-from penstock.job.pickled_states import PickledStates
+from penstock.job.operator_warnings import OperatorWarnings
 from penstock.job.program import Program
 from penstock.job.statistics import JobStatistics
 from penstock.job.versions import VersionDriver
@@ -106,7 +106,7 @@ class BatchRunner:
         self._state = state
         self.place = unpacked_archives(program.settings, scratch.path)
         self._pickled = {v.id: pickled_vertex(v) for v in self.plan.vertices if not v.is_driver}
-        self._pickled_states = PickledStates(self.plan)
+        self._operator_warnings = OperatorWarnings(self.plan)
         self._subtasks: dict[tuple[int, int], Subtask] = {}
         self._task_settings = program.task_settings(0, clock())
         self.versions = self._new_versions()
@@ -135,7 +135,7 @@ class BatchRunner:
             self.directory,
             self.sinks,
             self._statistics,
-            pickled_states=self._pickled_states,
+            operator_warnings=self._operator_warnings,
             on_step=self.step,
         )
 

@@ -49,6 +49,8 @@ class StreamOperator:
     checkpointed: CheckpointedPart | None = None
     records_in = 0
     watermark = MIN_WATERMARK
+    suspicions: tuple[str, ...] = ()
+    """Sentences about likely mistakes in the program, which the driver warns of once."""
 
     @property
     def needs_stable_subtask(self) -> bool:

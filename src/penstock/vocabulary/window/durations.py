@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import timedelta
 
 from penstock.common.constants import MIN_WATERMARK
+from penstock.common.no_effect import level_of_program
 from penstock.common.time import Duration, Time, to_millis
-from penstock.errors import GraphError
+from penstock.errors import GraphError, LikelyMistakeWarning
 
 __all__ = ["Length", "checked_offset", "checked_timestamp", "positive_millis"]
 
 Length = Duration | Time | timedelta | int
+
+_SHORTEST_LIKELY_MS = 1000
+"""A bare number below it more likely counts seconds or minutes than milliseconds."""
 
 
 def positive_millis(length: Length, owner: str, what: str) -> int:
@@ -18,6 +23,13 @@ def positive_millis(length: Length, owner: str, what: str) -> int:
     millis = to_millis(length)
     if millis <= 0:
         raise GraphError(f"{owner}: the {what} must be at least one millisecond, got {length!r}")
+    if isinstance(length, int) and millis < _SHORTEST_LIKELY_MS:
+        warnings.warn(
+            f"{owner}: the {what} {length} is taken as milliseconds; write Duration.of_minutes({length}), or "
+            f"Duration.of_millis({length}) if that is meant.",
+            LikelyMistakeWarning,
+            stacklevel=level_of_program(),
+        )
     return millis
 
 

@@ -35,3 +35,33 @@ def test_a_stream_is_an_object_as_any_other(stream: Any) -> None:
     with pytest.raises(AttributeError, match="'DataStream' object has no attribute 'widow'"):
         _ = stream.widow
     assert isinstance(copy.copy(stream), DataStream)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "hint"),
+    [
+        (lambda s: s, "keyBy", r"in Python it is key_by\(\)"),
+        (lambda s: s, "flatMap", r"flat_map\(\)"),
+        (lambda s: s.key_by(str), "mapWithState", r"map_with_state\(\)"),
+        (lambda s: s.key_by(str).count_window(1), "sideOutputLateData", r"side_output_late_data\(\)"),
+        (lambda s: s.connect(s), "flatMap", r"flat_map\(\)"),
+        (lambda s: s.environment, "setParallelism", r"set_parallelism\(\)"),
+        (lambda s: s, "collect", r"use execute_and_collect\(\)"),
+        (lambda s: s, "forEach", r"use map\(\.\.\.\) or add_sink"),
+        (lambda s: s, "groupBy", r"use key_by"),
+        (lambda s: s, "nonsense", r"has no attribute 'nonsense'$"),
+    ],
+)
+def test_other_names_for_what_there_is(stream: Any, owner: Any, name: str, hint: str) -> None:
+    found = owner(stream)
+    with pytest.raises(AttributeError, match=hint):
+        getattr(found, name)
+    assert not hasattr(found, name)
+
+
+def test_a_stream_is_no_list_of_its_records(stream: Any) -> None:
+    with pytest.raises(GraphError, match=r"for record in stream\.execute_and_collect\(\)"):
+        list(stream)
+    with pytest.raises(TypeError):
+        for _ in stream.key_by(str):
+            pass
