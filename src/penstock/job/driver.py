@@ -17,7 +17,7 @@ from penstock.common.job_status import JobStatus
 from penstock.errors import CheckpointError, JobCancelledError, JobFailedError, TakenOverError
 from penstock.job.driver_sinks import DriverSinks
 from penstock.job.engine_contract import JobEngine
-from penstock.job.interrupts import plain_interrupts
+from penstock.job.interrupts import plain_interrupts, tell_in_one_line
 from penstock.job.journal import now_ms
 from penstock.job.patience import Patience
 from penstock.job.program import Program
@@ -123,6 +123,7 @@ class JobDriver:
             yield record
 
     def _cancel_and_wait(self) -> None:
+        tell_in_one_line(self.settings.job_name)
         self.cancel()
         with suppress(Exception):
             self.ended.result()

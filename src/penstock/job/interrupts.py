@@ -7,9 +7,11 @@ JVM for: the query fails, and the JVM's complaint comes instead of a quiet end. 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import TracebackType
 
 
 @contextmanager
@@ -25,3 +27,21 @@ def plain_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
+
+
+def tell_in_one_line(job_name: str) -> None:
+    """Let the interrupt that cancelled a job end the program with one line instead of a traceback."""
+    before = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, place: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            print(interrupted_line(job_name), file=sys.stderr)
+        else:
+            before(kind, error, place)
+
+    sys.excepthook = hook
+
+
+def interrupted_line(job_name: str) -> str:
+    """Return what a person reads who has interrupted a job."""
+    return f"penstock: job {job_name!r} was cancelled by an interrupt; what it had committed stays"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dis
+import inspect
 import operator
 import reprlib
 import traceback
@@ -10,6 +12,11 @@ from types import TracebackType
 from typing import Any
 
 _PACKAGE = __file__.rpartition("runtime")[0]  # ends with a separator
+_RAISE = dis.opmap["RAISE_VARARGS"]
+_NO_TIMESTAMPS = (
+    "hint: ctx.timestamp() is None, because this stream has no timestamps: give its source a WatermarkStrategy, or "
+    "call assign_timestamps_and_watermarks(...) before this operator"
+)
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 200
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 8
@@ -30,28 +37,76 @@ class OperatorFailure(Exception):
 
 
 def describe_failure(
-    error: BaseException, *, operator_name: str, uid: str, subtask: int, during: str, record: Any = None
+    error: BaseException,
+    *,
+    operator_name: str,
+    uid: str,
+    subtask: int,
+    during: str,
+    record: Any = None,
+    function: Any = None,
 ) -> OperatorFailure:
-    """Turn an exception of user code into an `OperatorFailure`; `during` says what was being done."""
+    """Turn an exception of user code into an `OperatorFailure`; `during` says what was being done.
+
+    `function` is the user's, whose place is shown where the traceback does not pass through it.
+    """
     if isinstance(error, OperatorFailure):
         return error
-    lines = [format_user_traceback(error), f"in operator {operator_name!r} (uid {uid!r}, subtask {subtask}), {during}"]
+    place = f"in operator {operator_name!r} (uid {uid!r}, subtask {subtask}), {during}"
+    lines = [format_user_traceback(error, function), place]
     if record is not None:
         lines.append(f"record: {short_repr(record)}")
+    if _misses_timestamp(error):
+        lines.append(_NO_TIMESTAMPS)
     return OperatorFailure("\n".join(lines), operator_name, uid)
 
 
-def format_user_traceback(error: BaseException) -> str:
-    """The traceback from the first frame that is not Penstock's own."""
-    frames = error.__traceback__
-    while frames is not None and _is_ours(frames):
-        frames = frames.tb_next
-    shown = error.with_traceback(frames or error.__traceback__)
-    return "".join(traceback.format_exception(type(shown), shown, shown.__traceback__)).rstrip()
+def format_user_traceback(error: BaseException, function: Any = None) -> str:
+    """Return the traceback from the first frame that is not Penstock's own.
+
+    An error that Penstock raises on purpose says all in its text: then none of Penstock's frames is shown.
+    """
+    shown = traceback.TracebackException.from_exception(error)
+    frames = list(shown.stack)
+    users = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
+    if _is_on_purpose(error):
+        shown.stack = traceback.StackSummary.from_list(users or _definition_of(function, str(error)))
+        shown.__context__ = None
+    elif users:
+        shown.stack = traceback.StackSummary.from_list(frames[frames.index(users[0]) :])
+    return "".join(shown.format()).rstrip()
 
 
-def _is_ours(frame: TracebackType) -> bool:
-    return frame.tb_frame.f_code.co_filename.startswith(_PACKAGE)
+def _is_on_purpose(error: BaseException) -> bool:
+    """Return whether a `raise` of Penstock's own is where an exception comes from."""
+    last = _last_frame(error)
+    if last is None or isinstance(error, AssertionError):
+        return False
+    code = last.tb_frame.f_code
+    return code.co_filename.startswith(_PACKAGE) and code.co_code[last.tb_lasti] == _RAISE
+
+
+def _definition_of(function: Any, text: str) -> list[traceback.FrameSummary]:
+    """Return the place of a function, or of the method that a text begins with."""
+    found = function if inspect.isroutine(function) else getattr(type(function), text.partition(" ")[0], None)
+    code = getattr(found, "__code__", None)
+    if code is None or code.co_filename.startswith(_PACKAGE):
+        return []
+    return [traceback.FrameSummary(code.co_filename, code.co_firstlineno, code.co_name)]
+
+
+def _misses_timestamp(error: BaseException) -> bool:
+    """Return whether user code most likely failed because `ctx.timestamp()` is None."""
+    last = _last_frame(error)
+    is_of_none = isinstance(error, TypeError | AttributeError) and "NoneType" in str(error)
+    return is_of_none and last is not None and "timestamp" in last.tb_frame.f_code.co_names
+
+
+def _last_frame(error: BaseException) -> TracebackType | None:
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return last
 
 
 def short_repr(record: Any) -> str:

@@ -155,6 +155,15 @@ class Function(ABC):  # noqa: B024 - abstract by meaning: every subclass adds it
     def close(self) -> None:  # noqa: B027 - optional hook
         """Clean up what `open` created."""
 
+    if not TYPE_CHECKING:  # type checkers know what a function has
+
+        def __getattr__(self, name: str) -> Any:
+            """Say where state comes from to those who look for Java's `getRuntimeContext()`."""
+            hint = ""
+            if name in ("get_runtime_context", "getRuntimeContext", "runtime_context"):
+                hint = "; ask for state in open(self, runtime_context), as in runtime_context.get_state(descriptor)"
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+
 
 class MapFunction(Function, Generic[IN_contra, OUT_co]):
     """Turns each element into one element."""

