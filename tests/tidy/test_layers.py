@@ -19,13 +19,15 @@ LAYERS: dict[str, set[str]] = {
     # What is on this machine: a place for files, one for a while, processes, a Java.
     "user_cache": set(),
     "process_ids": set(),
+    # Tables of names, for modules with PyFlink's paths.
+    "pyflink_names": set(),
     "scratch": {"errors"},
     "tokens": {"errors", "scratch"},
     "java": {"errors", "user_cache"},
     "kafka_broker": {"errors", "java", "process_ids", "user_cache"},
     # The foundation: types, configuration, metrics, files, keys.
     "storage": {"errors"},
-    "common": {"errors"},
+    "common": {"errors", "pyflink_names"},
     "metrics": {"errors", "common"},
     "keys": {"errors", "common"},
     # The words that front ends and the runtime share.
@@ -53,15 +55,15 @@ LAYERS: dict[str, set[str]] = {
     | VERSIONS
     | {"asynchronous", "java", "job", "process_ids", "scratch", "state_processor", "user_cache"},
     # Front ends: they build graphs of the same vocabulary.
-    "datastream": CORE | {"scratch"},
+    "datastream": CORE | {"pyflink_names", "scratch"},
     "cep": CORE | {"datastream"},
-    "table": CORE | {"cep", "datastream", "scratch"},
+    "table": CORE | {"cep", "datastream", "pyflink_names", "scratch"},
     # Stores of an application are read from the replica of its checkpoints.
     "kstreams": CORE | {"datastream", "queryable"},
     # Reads and writes savepoints without a job; the tasks are the engine's.
     "state_processor": CORE | VERSIONS | {"datastream", "scratch"},
     # Drives the engine that needs no Spark, and plugs crashes into it.
-    "testing": CORE | VERSIONS | {"asynchronous", "datastream", "engine.in_process", "job"},
+    "testing": CORE | VERSIONS | {"asynchronous", "datastream", "engine.in_process", "job", "table"},
     # Follows checkpoint directories and answers from its own copy; no job and no engine is asked for anything.
     "queryable": CORE | VERSIONS | {"job.cards", "scratch", "tokens", "user_cache"},
     "server": CORE
@@ -72,6 +74,7 @@ LAYERS: dict[str, set[str]] = {
     | {
         "datastream",
         "engine",
+        "pyflink_names",
         "job",
         "kafka_broker",
         "queryable",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.common.completable_future import CompletableFuture
 from penstock.common.config_options import ConfigOption, ConfigOptions
 from penstock.common.configuration import Configuration
@@ -35,6 +37,7 @@ from penstock.common.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
+from penstock.pyflink_names import names_from_elsewhere as _names_from_elsewhere
 
 __all__ = [
     "MAX_WATERMARK",
@@ -76,3 +79,6 @@ __all__ = [
     "from_arrow",
     "from_hint",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _names_from_elsewhere(__name__)

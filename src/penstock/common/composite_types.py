@@ -353,7 +353,16 @@ class RowTypeInfo(_FieldsTypeInfo[Row]):
             return self._by_name(value, {field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
         if self._has_names and isinstance(value, tuple) and hasattr(value, "_fields"):
             return self._by_name(value, dict(zip(value._fields, value, strict=True)))
+        if type(self) is RowTypeInfo and self._has_names and not isinstance(value, type) and hasattr(value, "__dict__"):
+            # An object of any class, by its attributes, as PyFlink takes it; it may have more of them.
+            return [getattr(value, name) for name in self._checked_attributes(value)]
         return super()._values_of(value)
+
+    def _checked_attributes(self, value: Any) -> list[str]:
+        missing = [name for name in self._field_names if not hasattr(value, name)]
+        if missing:
+            raise TypeError(f"expected {self!r}, got {type(value).__name__} without {', '.join(missing)}")
+        return self._field_names
 
     def _by_name(self, value: Any, fields: Mapping[str, Any]) -> list[Any]:
         if fields.keys() != set(self._field_names):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.datastream.async_data_stream import AsyncDataStream
 from penstock.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
 from penstock.datastream.checkpoint_config import CheckpointConfig
@@ -11,6 +13,7 @@ from penstock.datastream.node_handle import DataStreamSink
 from penstock.datastream.stream import DataStream
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.datastream.windowed_stream import WindowedStream
+from penstock.pyflink_names import names_from_elsewhere as _names_from_elsewhere
 from penstock.vocabulary.checkpoint_storage import (
     CheckpointStorage,
     CustomCheckpointStorage,
@@ -175,3 +178,6 @@ __all__ = [
     "min_of",
     "sum_of",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _names_from_elsewhere(__name__)

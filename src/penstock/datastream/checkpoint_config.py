@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.time import Duration
 from penstock.errors import ConfigurationError
 from penstock.graph import declared_settings as keys
 from penstock.graph.settings import JobSettings
 from penstock.graph.unused_keys import ALWAYS_ALIGNED, ONE_AT_A_TIME
+from penstock.pyflink_names import names_from_elsewhere
 from penstock.vocabulary.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
 from penstock.vocabulary.checkpointing_mode import CheckpointingMode
 from penstock.vocabulary.externalized_checkpoint_retention import ExternalizedCheckpointRetention
@@ -229,3 +230,7 @@ def _of_type(expected: type, value: Any) -> Any:
     if not isinstance(value, expected):
         raise ConfigurationError(f"expected a {expected.__name__}, got {type(value).__name__} {value!r}")
     return value
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from penstock.pyflink_names import names_from_elsewhere
 from penstock.vocabulary.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -71,3 +74,6 @@ __all__ = [
     "TimerService",
     "WindowFunction",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

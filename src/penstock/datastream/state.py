@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from penstock.pyflink_names import names_from_elsewhere
 from penstock.vocabulary.state import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -45,3 +48,6 @@ __all__ = [
     "ValueStateDescriptor",
     "state_aliases",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

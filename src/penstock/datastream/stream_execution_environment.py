@@ -48,6 +48,7 @@ from penstock.graph import setting_values
 from penstock.graph.nodes import Edge, LogicalGraph, Role
 from penstock.graph.settings import JobSettings, default_parallelism, kept_checkpoint_settings
 from penstock.graph.unused_keys import warn_of_mode, warn_of_unused
+from penstock.pyflink_names import names_from_elsewhere
 
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
 from penstock.runtime import operators
@@ -618,3 +619,7 @@ def _pages(settings: JobSettings) -> Callable[[JobClient], None] | None:
             f"{keys.UI} needs a web server, and {error.name} is missing: run `pip install 'penstock[server]'`"
         ) from None
     return prepare_pages(settings.ui_port)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

@@ -18,6 +18,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 
 from penstock.common.avro_type import GenericRecordAvroTypeInfo
@@ -247,6 +248,8 @@ class _JsonEncoder(ByteEncoder):
 
 
 def _without_nan(value: Any) -> Any:
+    if isinstance(value, np.floating):
+        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, dict):
@@ -269,6 +272,12 @@ def _json_value(value: Any) -> Any:
     convert = _JSON_VALUES.get(type(value))
     if convert is not None:
         return convert(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, datetime):  # a Timestamp of pandas, or NaT, which is not equal to itself
+        return value.isoformat() if value == value else None
     as_plain = plain(value)
     if as_plain is not value:
         return as_plain

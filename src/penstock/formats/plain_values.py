@@ -99,6 +99,8 @@ def _key(value: Any) -> str:
 
 
 def _whole_number(value: Any) -> int:
+    if isinstance(value, np.integer):
+        return int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError
     return value

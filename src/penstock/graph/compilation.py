@@ -6,10 +6,12 @@ Decides the shape of the job and refuses graphs that cannot run; knows nothing o
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.errors import GraphError
+from penstock.common.no_effect import level_of_program
+from penstock.errors import GraphError, LikelyMistakeWarning
 from penstock.graph.demands import check_demands
 from penstock.graph.nodes import FORWARD, Chaining, Edge, Exchange, LogicalGraph, Node, Partitioning, Role
 from penstock.graph.plan import Adopted, ChainedOperator, InEdge, JobPlan, OutEdge, Vertex
@@ -54,9 +56,12 @@ def _check_shape(graph: LogicalGraph, nodes: list[Node]) -> None:
         raise GraphError("the job is empty: add a source and a sink before execute()")
     if not any(node.role is Role.SINK for node in nodes):
         names = ", ".join(repr(node.name) for node in nodes[-3:])
-        raise GraphError(
-            f"the job has no sink (last operators: {names}): end a stream with print(), sink_to(), add_sink() "
-            "or execute_and_collect()"
+        # As in Flink, such a job runs: its functions may do something by themselves.
+        warnings.warn(
+            f"The job has no sink, so nobody sees its results (last operators: {names}): end a stream with print(), "
+            "sink_to(), add_sink() or execute_and_collect().",
+            LikelyMistakeWarning,
+            stacklevel=level_of_program(),
         )
     for node in nodes:
         _check_node(graph, node)

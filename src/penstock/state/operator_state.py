@@ -5,7 +5,7 @@ The runtime stores the bytes and calls the functions that use the state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -126,9 +126,9 @@ class OperatorBroadcastState:
         else:
             self.entries.update(self._fit({key: value}))
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
+    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         """Set several values."""
-        for key, value in dict_value.items():
+        for key, value in dict_value.items() if isinstance(dict_value, Mapping) else dict_value:
             self.put(key, value)
 
     def remove(self, key: Any) -> None:

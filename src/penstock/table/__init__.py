@@ -1,6 +1,9 @@
 """Tables and SQL: `TableEnvironment`, `Table` and the rest, under the names of `pyflink.table`."""
 
+from typing import TYPE_CHECKING
+
 from penstock.common.types import Row, RowKind
+from penstock.pyflink_names import names_from_elsewhere as _names_from_elsewhere
 from penstock.table.changelog_mode import ChangelogMode
 from penstock.table.data_view import DataView, ListView, MapView
 from penstock.table.environment_settings import EnvironmentSettings
@@ -79,3 +82,6 @@ __all__ = [
     "TableSchema",
     "WindowGroupedTable",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _names_from_elsewhere(__name__)

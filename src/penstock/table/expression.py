@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from penstock.pyflink_names import names_from_elsewhere
 from penstock.table.data_type_texts import declared_type
 from penstock.table.expression_methods.collections import BitmapMethods, CollectionMethods
 from penstock.table.expression_methods.json_texts import JsonMethods
@@ -134,3 +135,7 @@ def function_expression(printed: str, function: str, *arguments: Any) -> Express
     terms = [term_of(each) for each in arguments]
     text = f"{printed}({', '.join(each._text for each in terms)})"
     return Expression(call_node(function, *[each._node for each in terms]), text)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from penstock.errors import SqlValidationError
+from penstock.pyflink_names import names_from_elsewhere
 from penstock.table.algebra.nodes import PlanNode
 from penstock.table.column_choices import aliased, column, without_alias
 from penstock.table.explain_detail import ExplainDetail
@@ -323,3 +324,7 @@ def _function_query(function: str, table: Table, arguments: tuple[Expression, ..
     given = TableArgument(this=BoundTable(plan=table.planned.plan))
     call = exp.Anonymous(this=function, expressions=[given, *nodes_of(arguments)])
     return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Table(this=call)))
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

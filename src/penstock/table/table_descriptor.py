@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from penstock.pyflink_names import names_from_elsewhere
 from penstock.table.catalog.columns import (
     Column,
     ComputedColumn,
@@ -288,3 +289,7 @@ class TableDescriptor:
         """The entry of a catalog."""
         declared = self._schema.declared if self._schema is not None else TableSchema(())
         return CatalogTable(declared, self._options, self._comment, self._partition_keys)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

@@ -18,6 +18,7 @@ from penstock.datastream.stream_execution_environment import StreamExecutionEnvi
 from penstock.errors import CatalogError, SqlError
 from penstock.graph.declared_settings import JOB_NAME
 from penstock.graph.nodes import Role
+from penstock.pyflink_names import names_from_elsewhere
 from penstock.runtime.operators.sink import DriverSinkOperator
 from penstock.table import planner
 from penstock.table.binder.session import SERIES_SIZES, PlanningContext, Session
@@ -69,7 +70,7 @@ def __getattr__(name: str) -> Any:
         from penstock.table.stream_table_environment import StreamTableEnvironment
 
         return StreamTableEnvironment
-    raise AttributeError(name)
+    return names_from_elsewhere(__name__)(name)
 
 
 BIGINT = LogicalType(Kind.BIGINT)

@@ -12,9 +12,10 @@ import functools
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.errors import DeclaredTypeError, FunctionError
+from penstock.pyflink_names import names_from_elsewhere
 from penstock.table.data_type_texts import declared_type
 from penstock.table.expression import Expression
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
@@ -383,3 +384,7 @@ def _row_type(given: Any) -> LogicalType:
         raise TypeError("Invalid result_type: result_types should be DataType or str but is None")
     types = [_declared(each, "result_type") for each in given]
     return row_of(tuple([f"f{at}" for at in range(len(types))]), tuple(types))
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from penstock.connectors.sink import Sink, SinkContext, SinkWriter
 from penstock.datastream import KeyedProcessFunction, OutputTag, ProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.data_stream import DataStream
-from penstock.errors import ConfigurationError, GraphError
+from penstock.errors import ConfigurationError, GraphError, LikelyMistakeWarning
 from penstock.graph import Exchange, JobPlan, JobSettings, LogicalGraph, Role, Vertex, compile_plan
 from penstock.keys.groups import MAX_PARALLELISM_LIMIT
 from penstock.runtime.operators import MapOperator
@@ -260,8 +261,13 @@ def test_an_empty_job_is_refused() -> None:
     assert "empty" in refused(lambda env: None)
 
 
-def test_a_job_without_sink_is_refused() -> None:
-    assert "no sink" in refused(lambda env: step(numbers(env), "a"))
+def test_a_job_without_sink_runs_with_a_warning(tmp_path: Path) -> None:
+    environment = StreamExecutionEnvironment.in_process().set_parallelism(1)
+    environment.from_collection([1, 2]).map(lambda value: (tmp_path / str(value)).touch()).name("a")
+    with pytest.warns(LikelyMistakeWarning, match=r"The job has no sink, .*last operators: .*'a'") as told:
+        environment.execute()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "2"]
+    assert {each.filename for each in told} == {__file__}
 
 
 def test_forward_with_unequal_parallelism_is_refused() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.sink import DeliveryGuarantee, Sink
 from penstock.connectors.source import Source
+from penstock.pyflink_names import names_from_elsewhere
 
 __all__ = ["DeliveryGuarantee", "Sink", "Source", "StreamTransformer", "SupportsPreprocessing"]
 
@@ -25,3 +26,7 @@ class SupportsPreprocessing(ABC):
     @abstractmethod
     def get_transformer(self) -> StreamTransformer | None:
         """Return the transformer, or None."""
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

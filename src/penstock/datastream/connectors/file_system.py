@@ -7,7 +7,7 @@ import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, Unpack
 
 from penstock.common.no_effect import warn_of_no_effect
 from penstock.common.serialization import Encoder
@@ -29,6 +29,7 @@ from penstock.datastream.connectors.file_enumeration import (
 from penstock.errors import ConfigurationError
 from penstock.formats.file_formats import CsvFormat, FileFormat, JsonFormat, TextFormat, line_of
 from penstock.formats.parquet_format import ParquetFormat
+from penstock.pyflink_names import names_from_elsewhere
 
 __all__ = [
     "BucketAssigner",
@@ -400,3 +401,7 @@ def _checked(value: Any, kind: type[Any], method: str) -> Any:
     if not isinstance(value, kind):
         raise ConfigurationError(f"FileSink.{method} needs a {kind.__name__}, got {value!r}.")
     return value
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.composite_types import RowTypeInfo
 from penstock.common.typeinfo import TypeInformation
@@ -14,6 +14,7 @@ from penstock.connectors.jdbc.sql import upsert
 from penstock.connectors.sink import DeliveryGuarantee
 from penstock.datastream.connectors.jdbc_source import JdbcSource
 from penstock.errors import ConfigurationError
+from penstock.pyflink_names import names_from_elsewhere
 
 __all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink", "JdbcSource"]
 
@@ -226,3 +227,7 @@ class JdbcExecutionOptions:
                 )
             self._values[name] = value
             return self
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.connectors.kafka.decoding import KafkaRecord, KafkaRecordDeserializationSchema
 from penstock.connectors.sink import DeliveryGuarantee
 from penstock.datastream.connectors.kafka_sink import (
@@ -20,6 +22,7 @@ from penstock.datastream.connectors.kafka_source import (
     KafkaSourceBuilder,
     KafkaTopicPartition,
 )
+from penstock.pyflink_names import names_from_elsewhere
 
 __all__ = [
     "DeliveryGuarantee",
@@ -38,3 +41,6 @@ __all__ = [
     "KafkaTopicPartition",
     "KafkaTopicSelector",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

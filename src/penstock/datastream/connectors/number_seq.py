@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.connectors.generated.sequence import NumberSequence
+from penstock.pyflink_names import names_from_elsewhere
 
 __all__ = ["NumberSequenceSource"]
 
@@ -13,3 +16,7 @@ class NumberSequenceSource(NumberSequence):
     def __init__(self, start: int, end: int) -> None:
         """Take the first and the last number."""
         super().__init__(start, end)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

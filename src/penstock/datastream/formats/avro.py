@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.common.avro_type import AvroSchema, GenericRecordAvroTypeInfo
 from penstock.datastream.formats.avro_input import AvroInputFormat
 from penstock.errors import ConfigurationError
 from penstock.formats.avro_format import AvroFormat
 from penstock.formats.avro_reading import AvroRowDeserializationSchema
 from penstock.formats.avro_writing import AvroRowSerializationSchema
+from penstock.pyflink_names import names_from_elsewhere
 
 __all__ = [
     "AvroBulkWriters",
@@ -28,3 +31,7 @@ class AvroBulkWriters:
         if not isinstance(schema, AvroSchema):
             raise ConfigurationError(f"AvroBulkWriters: expected an AvroSchema, got {schema!r}.")
         return AvroFormat(str(schema))
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.typeinfo import Types
 from penstock.common.types import Row
@@ -15,6 +15,7 @@ from penstock.formats.csv_reading import CsvRowDeserializationSchema
 from penstock.formats.csv_signs import CsvSigns
 from penstock.formats.csv_writing import CsvRowSerializationSchema
 from penstock.formats.file_formats import CsvFormat
+from penstock.pyflink_names import names_from_elsewhere
 
 __all__ = [
     "CsvBulkWriters",
@@ -237,3 +238,7 @@ class CsvBulkWriters:
         separators = tuple(schema.array_separators.items())
         has_header = options.get("header") == "true"
         return CsvFormat(schema.row_type(), has_header, signs.sep, signs=signs, array_separators=separators)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.configuration import Configuration
 from penstock.datastream.formats.declared_columns import column_type, refuse_hadoop
 from penstock.errors import ConfigurationError
 from penstock.formats.orc_format import OrcFormat
+from penstock.pyflink_names import names_from_elsewhere
 
 __all__ = ["OrcBulkWriters"]
 
@@ -29,3 +30,7 @@ class OrcBulkWriters:
             raise ConfigurationError(f"OrcBulkWriters knows the property {_COMPRESSION}, not {', '.join(unknown)}.")
         compression = told.get(_COMPRESSION, "zlib").lower()
         return OrcFormat(column_type(row_type), {"none": "uncompressed"}.get(compression, compression))
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.avro_type import AvroSchema
 from penstock.common.configuration import Configuration
@@ -13,6 +13,7 @@ from penstock.datastream.formats.declared_columns import column_type, refuse_had
 from penstock.errors import ConfigurationError
 from penstock.formats.avro_columns import AvroColumns, AvroRecords
 from penstock.formats.parquet_format import ParquetFormat
+from penstock.pyflink_names import names_from_elsewhere
 
 __all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 
@@ -72,3 +73,7 @@ class AvroParquetWriters:
         if not isinstance(schema, AvroSchema):
             raise ConfigurationError(f"AvroParquetWriters: expected an AvroSchema, got {schema!r}.")
         return ParquetFormat(AvroColumns(str(schema)))
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)

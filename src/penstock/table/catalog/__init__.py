@@ -1,5 +1,8 @@
 """Catalogs: what tables, views and functions there are, under `catalog.database.name`."""
 
+from typing import TYPE_CHECKING
+
+from penstock.pyflink_names import names_from_elsewhere
 from penstock.table.catalog.catalog import Catalog, Database
 from penstock.table.catalog.columns import (
     Column,
@@ -35,3 +38,6 @@ __all__ = [
     "TableSchema",
     "WatermarkSpec",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from_elsewhere(__name__)
