@@ -11,6 +11,7 @@ import penstock
 from penstock.cli import jobs, kafka, state
 from penstock.cli.metrics import metrics
 from penstock.cli.output import note
+from penstock.cli.port import port
 from penstock.cli.query import query, query_server
 from penstock.cli.run import RunCommand, run
 from penstock.cli.server import server
@@ -72,5 +73,6 @@ app.command("query")(query)
 app.command("query-server")(query_server)
 app.command("metrics")(metrics)
 app.command("settings")(settings)
+app.command("port")(port)
 app.add_typer(state.app, name="state")
 app.add_typer(kafka.app, name="kafka")
