@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.connectors.kafka.library import client_library
-from penstock.connectors.kafka.producing import common_settings, producer_settings
-from penstock.errors import StreamsError
+from penstock.connectors.kafka.library import ConnectionErrors
+from penstock.connectors.kafka.producing import common_settings, listed_topics, new_producer, producer_settings
+from penstock.errors import SinkError, StreamsError
 from penstock.kstreams.topology import Topology
 from penstock.vocabulary.kstreams.topology_nodes import SinkNode, SourceNode
 
@@ -40,14 +40,12 @@ def _check_source(source: SourceNode, listed: dict[str, int], servers: str) -> N
 
 
 def _listed(servers: str, properties: dict[str, str]) -> dict[str, int]:
-    kafka = client_library()
     given = {**properties, "bootstrap.servers": servers}
     settings: dict[str, Any] = common_settings(producer_settings(given, "KafkaStreams", transactional=False))
+    errors = ConnectionErrors()
+    client = new_producer(settings, "KafkaStreams", errors)
     try:
-        found = kafka.Producer(settings).list_topics(timeout=_PATIENCE_SECONDS)
-    except kafka.KafkaException as failure:
-        raise StreamsError(
-            f"Kafka at {servers} gave no answer within {_PATIENCE_SECONDS:g} s ({failure.args[0].str()}); check "
-            "bootstrap.servers."
-        ) from None
+        found = listed_topics(client, "KafkaStreams", servers, errors, _PATIENCE_SECONDS)
+    except SinkError as failure:
+        raise StreamsError(str(failure)) from None
     return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from penstock.connectors.kafka.library import client_library
+from penstock.connectors.kafka.library import ConnectionErrors, client_library
 from penstock.connectors.kafka.properties import client_properties, refused_property
 from penstock.errors import ConfigurationError, PenstockError
 
@@ -42,6 +42,8 @@ _COMMON = (
     *("reconnect.", "retry.", "broker.", "api.version.", "connections.", "enable.sasl.", "enable.ssl.", "debug", "log"),
 )
 _RETRY_SECONDS = 0.1
+_FIRST_SECONDS = 1.0
+"""How long the first try waits, each later one twice as long: in between a refusal is noticed."""
 
 T = TypeVar("T")
 
@@ -76,6 +78,7 @@ class KafkaAccess:
     servers: str
     group_id: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    errors: ConnectionErrors = field(default_factory=ConnectionErrors, compare=False, repr=False)
 
     def option(self, name: str) -> str:
         """A setting for Penstock itself, not for the client."""
@@ -122,7 +125,7 @@ class KafkaAccess:
             **_CONSUMER_MUST,
             "bootstrap.servers": self.servers,
             "group.id": self.group_id or "penstock",
-            "error_cb": _note_error,
+            "error_cb": self.errors,
         }
 
     def consumer(self, who: str, role: str, **callbacks: Callable[..., None]) -> Any:
@@ -136,14 +139,8 @@ class KafkaAccess:
     def admin(self, who: str, role: str) -> Any:
         """A client that asks for the offsets of many partitions at once."""
         settings = self.settings(who, role)
-        return client_library().admin.AdminClient(
-            {name: settings[name] for name in settings if name.startswith(_COMMON)}
-        )
-
-
-def _note_error(error: Any) -> None:
-    """What librdkafka says of its connections; it goes on trying, and who waits too long gives up by itself."""
-    _log.debug("Kafka client: %s", error)
+        common = {name: settings[name] for name in settings if name.startswith(_COMMON)}
+        return client_library().admin.AdminClient({**common, "error_cb": self.errors})
 
 
 def error_of(failure: Exception) -> Any:
@@ -180,23 +177,29 @@ def is_passing(error: Any) -> bool:
     )
 
 
-def answered(ask: Callable[[float], T], access: KafkaAccess, who: str, what: str) -> T:
-    """Call `ask` until Kafka answers or the time is up; `ask` gets the seconds left."""
+def answered(ask: Callable[[float], T], access: KafkaAccess, who: str, what: str, client: Callable[[], Any]) -> T:
+    """Call `ask` until Kafka answers, refuses the client, or the time is up; `ask` gets a number of seconds."""
     library = client_library()
     give_up = time.monotonic() + access.timeout
+    limit = _FIRST_SECONDS
     while True:
         left = give_up - time.monotonic()
         try:
-            return ask(max(0.1, left))
+            return ask(max(0.1, min(left, limit)))
         except library.KafkaException as failure:
             error = error_of(failure)
             if not is_passing(error):
                 raise KafkaSourceError(f"{who} cannot {what} at {access.servers}: {error.str()}") from None
+            client().poll(0)  # the client tells of its connections now
+            refusal = access.errors.refused(who, what, access.servers)
+            if refusal is not None:
+                raise KafkaSourceError(refusal) from None
             if time.monotonic() + _RETRY_SECONDS >= give_up:
                 raise KafkaSourceError(
                     f"{who} cannot {what}: Kafka at {access.servers} gave no answer within {access.timeout:g} s "
                     f"({error.str()}); check bootstrap servers, network and security settings"
                 ) from None
+        limit *= 2
         time.sleep(_RETRY_SECONDS)
 
 

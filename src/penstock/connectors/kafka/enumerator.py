@@ -41,7 +41,9 @@ class Subscription:
 
     def partitions_of(self, book: OffsetBook, access: KafkaAccess, who: str) -> tuple[list[str], list[str]]:
         """The partitions that are there now, and what of the subscription is not."""
-        metadata = answered(lambda left: book.consumer().list_topics(timeout=left), access, who, "find its topics")
+        metadata = answered(
+            lambda left: book.consumer().list_topics(timeout=left), access, who, "find its topics", book.consumer
+        )
         there = {
             topic: [partition_name(topic, number) for number in sorted(found.partitions)]
             for topic, found in metadata.topics.items()

@@ -118,6 +118,7 @@ class OffsetBook:
             self._access,
             self._who,
             f"read the offsets of consumer group {self._access.group_id!r}",
+            self.consumer,
         )
         return {partition_name(each.topic, each.partition): each.offset for each in partitions if each.offset >= 0}
 
@@ -130,6 +131,7 @@ class OffsetBook:
             self._access,
             self._who,
             "find offsets by timestamp",
+            self.consumer,
         )
         found = {partition_name(each.topic, each.partition): each.offset for each in answers}
         later = self.ends([name for name, offset in found.items() if offset < 0])
@@ -148,7 +150,7 @@ class OffsetBook:
                 self._admin = None
                 raise
 
-        return answered(ask, self._access, self._who, f"find the {which} offsets of its partitions")
+        return answered(ask, self._access, self._who, f"find the {which} offsets of its partitions", self.consumer)
 
     def _asked(self, names: Iterable[str], which: str, seconds: float, *, sees_open: bool = False) -> dict[str, Any]:
         if self._admin is None:  # or it did not work: the client goes on asking brokers that do not lead any more

@@ -6,7 +6,7 @@ import logging
 import time
 from typing import Any
 
-from penstock.connectors.kafka.library import client_library
+from penstock.connectors.kafka.library import ConnectionErrors, client_library
 from penstock.connectors.kafka.properties import client_properties, refused_property
 from penstock.connectors.kafka.records import ANY_PARTITION, Block, TopicDirectory
 from penstock.errors import ConfigurationError, SinkError
@@ -32,6 +32,7 @@ _DELIVERY_TIMES = ("delivery.timeout.ms", "message.timeout.ms")
 _MAX_MESSAGE_BYTES = 1_000_000  # librdkafka's default
 _METADATA_SECONDS = 300.0
 _TIMEOUT_SECONDS = 10.0
+_FIRST_SECONDS = 1.0
 # The settings that clients which do not produce understand too.
 _COMMON = (
     "api.version.", "bootstrap.servers", "broker.", "client.", "connections.", "debug", "enable.sasl.", "enable.ssl.",
@@ -56,11 +57,11 @@ def common_settings(settings: dict[str, str]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name.startswith(_COMMON)}
 
 
-def new_producer(settings: dict[str, str], who: str, **more: Any) -> Any:
+def new_producer(settings: dict[str, str], who: str, errors: ConnectionErrors | None = None, **more: Any) -> Any:
     """A producer; nothing is sent and nothing is asked yet."""
     kafka = client_library()
     try:
-        return kafka.Producer({**settings, **more, "error_cb": _note}, logger=kafka_log)
+        return kafka.Producer({**settings, **more, "error_cb": errors or ConnectionErrors()}, logger=kafka_log)
     except kafka.KafkaException as error:
         raise refused_property(error, who) from None
     except TypeError as error:
@@ -139,23 +140,18 @@ class KafkaTopics(TopicDirectory):
 
     def _asked(self, topic: str) -> list[int]:
         # Asked so rarely that a connection is not kept for it.
-        client = new_producer(self._settings, self._who)
-        return topic_partitions(client, topic, self._who, self._settings["bootstrap.servers"])
+        errors = ConnectionErrors()
+        client = new_producer(self._settings, self._who, errors)
+        return topic_partitions(client, topic, self._who, self._settings["bootstrap.servers"], errors)
 
 
-def topic_partitions(client: Any, topic: str, who: str, servers: str, patience: float = _TIMEOUT_SECONDS) -> list[int]:
+def topic_partitions(
+    client: Any, topic: str, who: str, servers: str, errors: ConnectionErrors, patience: float = _TIMEOUT_SECONDS
+) -> list[int]:
     """Ask a client for the partitions of a topic; a topic in the making is waited for."""
-    kafka = client_library()
     give_up = time.monotonic() + patience
     while True:
-        left = give_up - time.monotonic()
-        try:
-            found = client.list_topics(topic, timeout=max(0.1, left)).topics[topic]
-        except kafka.KafkaException as failure:
-            raise SinkError(
-                f"{who}: Kafka at {servers} gave no answer within {patience:g} s ({error_of(failure).str()}): check "
-                "bootstrap servers, network and security settings"
-            ) from None
+        found = listed_topics(client, who, servers, errors, max(0.1, give_up - time.monotonic()), topic).topics[topic]
         if found.error is None and found.partitions:
             return sorted(found.partitions)
         is_in_the_making = found.error is None or found.error.retriable() or _may_come(found.error)
@@ -168,11 +164,29 @@ def topic_partitions(client: Any, topic: str, who: str, servers: str, patience: 
         time.sleep(0.1)
 
 
+def listed_topics(
+    client: Any, who: str, servers: str, errors: ConnectionErrors, patience: float, topic: str | None = None
+) -> Any:
+    """Ask a client for topics, in tries of growing length: in between it tells whether Kafka refuses it."""
+    kafka = client_library()
+    give_up, limit = time.monotonic() + patience, _FIRST_SECONDS
+    while True:
+        left = give_up - time.monotonic()
+        try:
+            return client.list_topics(topic, timeout=max(0.1, min(left, limit)))
+        except kafka.KafkaException as failure:
+            client.poll(0)
+            refusal = errors.refused(who, "ask for topics", servers)
+            if refusal is not None:
+                raise SinkError(f"{refusal}.") from None
+            if left <= limit:
+                raise SinkError(
+                    f"{who}: Kafka at {servers} gave no answer within {patience:g} s ({error_of(failure).str()}): "
+                    "check bootstrap servers, network and security settings."
+                ) from None
+        limit *= 2
+
+
 def _may_come(error: Any) -> bool:
     codes = client_library().KafkaError
     return error.code() in {codes.UNKNOWN_TOPIC_OR_PART, codes.LEADER_NOT_AVAILABLE}
-
-
-def _note(error: Any) -> None:
-    """What librdkafka says of its connections: it goes on by itself, and calls that wait too long fail."""
-    kafka_log.debug("Kafka client: %s", error)

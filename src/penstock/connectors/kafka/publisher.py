@@ -17,7 +17,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.connectors.kafka.library import client_library
+from penstock.connectors.kafka.library import ConnectionErrors, client_library
 from penstock.connectors.kafka.producing import (
     common_settings,
     error_of,
@@ -97,7 +97,7 @@ class TransactionalProducer:
 
     def __init__(self, settings: dict[str, str], transactional_id: str, group: str, who: str) -> None:
         self._timeout = int(settings.get("transaction.timeout.ms", _DEFAULT_TRANSACTION_MS)) / 1000
-        self._producer = new_producer(settings, who, **{"transactional.id": transactional_id})
+        self._producer = new_producer(settings, who, ConnectionErrors(), **{"transactional.id": transactional_id})
         # Asking for anything makes a connection; without one, librdkafka looks for its coordinator only twice a second.
         self._producer.list_topics(_COORDINATORS_TOPIC, timeout=self._timeout)
         self._producer.init_transactions(self._timeout)

@@ -131,6 +131,8 @@ class KafkaReader(PartitionReader):
             self._fetch(feed)
             if feed.reached > before:
                 last_news = time.monotonic()
+            elif (refusal := self._access.errors.refused(self._who, "read", self._access.servers)) is not None:
+                raise KafkaSourceError(refusal)
             elif time.monotonic() - last_news > self._access.timeout:
                 raise KafkaSourceError(
                     f"partition {feed.name} was to be read up to offset {stop}, but nothing came after {feed.reached} "

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from penstock.connectors.kafka.library import ConnectionErrors
 from penstock.connectors.kafka.producing import (
     KafkaTopics,
     max_message_bytes,
@@ -25,6 +26,8 @@ from penstock.errors import ConfigurationError, SinkError
 
 FAILED_RECORDS = "failed_records"
 _END_SECONDS = 120.0
+_LOOK_SECONDS = 1.0
+"""How often a sink that waits for Kafka looks whether it is refused."""
 
 
 class KafkaSink(StagedSink):
@@ -62,10 +65,11 @@ class KafkaSink(StagedSink):
         who = f"Kafka sink {name!r}"
         settings = self.settings(who)
         more = {"transactional.id": f"{self.prefix}-check"} if self.is_staged else {}
-        producer = new_producer(settings, who, **more)
+        errors = ConnectionErrors()
+        producer = new_producer(settings, who, errors, **more)
         topic = self.serializer.fixed_topic
         if topic is not None:
-            known = topic_partitions(producer, topic, who, settings["bootstrap.servers"])
+            known = topic_partitions(producer, topic, who, settings["bootstrap.servers"], errors)
             wanted = self.serializer.partitioner
             if isinstance(wanted, int) and wanted not in known:
                 raise SinkError(
@@ -90,9 +94,11 @@ class KafkaSink(StagedSink):
             return super().create_writer(context)
         who = f"Kafka sink {context.name!r}"
         # Messages that arrive tell nothing: a call into Python for each would cost more than sending it.
-        producer = new_producer(self.settings(who), who, **{"delivery.report.only.error": True})
-        encoder = self.create_encoder(context)
-        return SendingWriter(producer, encoder, context, is_sure=self.guarantee is DeliveryGuarantee.AT_LEAST_ONCE)
+        errors = ConnectionErrors()
+        producer = new_producer(self.settings(who), who, errors, **{"delivery.report.only.error": True})
+        is_sure = self.guarantee is DeliveryGuarantee.AT_LEAST_ONCE
+        servers = str(self.properties["bootstrap.servers"])
+        return SendingWriter(producer, self.create_encoder(context), context, errors, servers, is_sure=is_sure)
 
     def create_committer(self) -> Committer | None:
         """Make the committer, if something is staged."""
@@ -102,9 +108,20 @@ class KafkaSink(StagedSink):
 class SendingWriter(SinkWriter):
     """Sends records as they come. If it is to be sure, a batch ends when Kafka has all of them."""
 
-    def __init__(self, producer: Any, encoder: RecordEncoder, context: SinkContext, *, is_sure: bool) -> None:
+    def __init__(
+        self,
+        producer: Any,
+        encoder: RecordEncoder,
+        context: SinkContext,
+        errors: ConnectionErrors,
+        servers: str,
+        *,
+        is_sure: bool,
+    ) -> None:
         """Take a producer of its own: what fails there is this subtask's."""
         self._producer = producer
+        self._errors = errors
+        self._servers = servers
         self._encoder = encoder
         self._name = context.name
         self._is_sure = is_sure
@@ -126,13 +143,20 @@ class SendingWriter(SinkWriter):
     def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
         """Wait until Kafka has everything; without a promise only at the end, and not for ever."""
         if self._is_sure:
-            self._producer.flush()
+            while self._producer.flush(_LOOK_SECONDS):
+                self._raise_failure()
+                self._raise_refusal()
             self._raise_failure()
         elif end_of_input:
             self._failed.inc(self._producer.flush(_END_SECONDS))
         else:
             self._producer.poll(0)
         return []
+
+    def _raise_refusal(self) -> None:
+        refusal = self._errors.refused(f"Sink {self._name!r}", "write", self._servers)
+        if refusal is not None:
+            raise SinkError(f"{refusal}.")
 
     def abort(self) -> None:
         """Send no more of a try that failed."""
