@@ -99,6 +99,8 @@ GONE_MODULES = {
     "penstock.java_gateway": _NO_JAVA,
     "penstock.util": "it has tools for PyFlink's Java side only, which Penstock does not have: leave it out",
     "penstock.find_flink_home": _NO_JAVA,
+    "penstock.pyflink_callback_server": _NO_JAVA,
+    "penstock.pyflink_gateway_server": _NO_JAVA,
     "penstock.fn_execution": "it is PyFlink's inside: use the functions of penstock.datastream",
     "penstock.shell": "run `penstock sql` for SQL, or `python` with penstock.datastream for streams",
     "penstock.testing.source_sink_utils": "its tables are Java's: collect rows with table.execute().collect()",
@@ -137,7 +139,8 @@ class _GoneModules:
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Raise for a module of the table."""
         if name in GONE_MODULES:
-            raise ModuleNotFoundError(f"There is no module {name}: {GONE_MODULES[name]}.", name=name)
+            # No ModuleNotFoundError, which `from penstock import name` would take for a name that is no module.
+            raise ImportError(f"There is no module {name}: {GONE_MODULES[name]}.", name=name)
         return None
 
 

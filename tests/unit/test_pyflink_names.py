@@ -49,9 +49,14 @@ def test_names_that_flink_2_removed_say_what_to_write() -> None:
 
 @pytest.mark.parametrize("name", GONE_MODULES)
 def test_modules_that_are_gone_say_what_to_do(name: str) -> None:
-    with pytest.raises(ModuleNotFoundError) as refusal:
+    with pytest.raises(ImportError) as refusal:
         importlib.import_module(name)
     assert str(refusal.value) == f"There is no module {name}: {GONE_MODULES[name]}."
+
+
+def test_a_gone_module_that_is_imported_from_its_package_says_so_too() -> None:
+    with pytest.raises(ImportError, match=r"There is no module penstock\.java_gateway: "):
+        from penstock import java_gateway  # type: ignore[attr-defined]  # noqa: F401
 
 
 def test_no_name_is_both_there_and_gone() -> None:

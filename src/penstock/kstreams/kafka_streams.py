@@ -63,6 +63,7 @@ class KafkaStreams:
         self._application_id = _required(self._configs, StreamsConfig.APPLICATION_ID_CONFIG)
         self._servers = _required(self._configs, StreamsConfig.BOOTSTRAP_SERVERS_CONFIG)
         topology.with_default_serdes(*StreamsConfig.default_serdes(self._configs))
+        topology.with_default_timestamp_extractor(StreamsConfig.default_timestamp_extractor(self._configs))
         _check_serdes(topology)
         self._topology = topology
         self._state = self.State.CREATED

@@ -65,6 +65,7 @@ class TopologyTestDriver:
         self._now = int(time.time() * 1000) if initial_wall_clock_time is None else initial_wall_clock_time
         key_serde, value_serde = StreamsConfig.default_serdes(self.configs)
         topology.with_default_serdes(key_serde, value_serde)
+        topology.with_default_timestamp_extractor(StreamsConfig.default_timestamp_extractor(self.configs))
         self._topology = topology
         self._backend = KeyedStateBackend(128)
         self._backend.bind(MemoryStore(), 0)

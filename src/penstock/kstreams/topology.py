@@ -226,6 +226,12 @@ class Topology:
             if isinstance(self.nodes[parent], SinkNode):
                 raise StreamsError(f"Node {name!r} has the parent {parent!r}, which is a sink and forwards nothing.")
 
+    def with_default_timestamp_extractor(self, extractor: TimestampExtractor | None) -> None:
+        """Fill in the extractor of sources that were given none."""
+        for name, node in self.nodes.items():
+            if isinstance(node, SourceNode) and not node.is_internal and node.timestamp_extractor is None:
+                self.nodes[name] = replace(node, timestamp_extractor=extractor)
+
     def with_default_serdes(self, key_serde: Serde | None, value_serde: Serde | None) -> None:
         """Fill in serdes of topics that were left open."""
         for name, node in self.nodes.items():
