@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NoReturn
+
 
 class PenstockError(Exception):
     """Base of all errors raised by Penstock itself."""
@@ -131,3 +133,15 @@ class CatalogError(SqlError):
 
 class StreamsError(PenstockError, ValueError):
     """A topology of `penstock.kstreams`, or what it was given, cannot be used as it is; the text says what to do."""
+
+
+class HintsAtState:
+    """Base of user functions: an attribute that Java's functions have says what to write instead."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hint = ""
+            if name in ("get_runtime_context", "getRuntimeContext", "runtime_context"):
+                hint = "; ask for state in open(self, runtime_context), as in runtime_context.get_state(descriptor)"
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)

@@ -77,6 +77,7 @@ GONE = {
     "BatchTableEnvironment": "Flink 2 removed it: use TableEnvironment.create(EnvironmentSettings.in_batch_mode())",
     "CsvTableSource": "Flink 2 removed it: use CREATE TABLE with the filesystem connector, or a TableDescriptor",
     "CsvTableSink": "Flink 2 removed it: use CREATE TABLE with the filesystem connector, or a TableDescriptor",
+    "HiveModule": "Penstock has no Hive module; write the function in Python",
     "HiveCatalog": "Penstock has no Hive catalog; declare the tables with CREATE TABLE",
     "JdbcCatalog": "Penstock has no JDBC catalog; declare the tables with CREATE TABLE",
     **dict.fromkeys(

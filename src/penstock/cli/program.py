@@ -49,6 +49,7 @@ class Program:
                 sys.excepthook(KeyboardInterrupt, interrupt.with_traceback(None), None)
                 return INTERRUPTED
             except Exception as error:
+                sys.last_type = type(error)  # as Python does for an error that nobody has caught
                 note(_told(error))
                 return FAILED
         return 0

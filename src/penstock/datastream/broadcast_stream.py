@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 from penstock.common.type_variables import R, T1_co, T2_co, T_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.arguments import check_function, check_type
-from penstock.datastream.missing_names import missing_name
+from penstock.datastream.missing_names import HintsAtNames
 from penstock.errors import GraphError
 
 # The module and not its names: the operators import the vocabulary of this package, so either may be loaded first.
@@ -40,7 +40,7 @@ class BroadcastStream(Generic[T_co]):
         self.broadcast_state_descriptors = list(broadcast_state_descriptors)
 
 
-class BroadcastConnectedStream(Generic[T1_co, T2_co]):
+class BroadcastConnectedStream(HintsAtNames, Generic[T1_co, T2_co]):
     """A stream, keyed or not, connected with a broadcast stream."""
 
     def __init__(self, non_broadcast_stream: DataStream[T1_co], broadcast_stream: BroadcastStream[T2_co]) -> None:
@@ -50,12 +50,6 @@ class BroadcastConnectedStream(Generic[T1_co, T2_co]):
         self.non_broadcast_stream = non_broadcast_stream
         self.broadcast_stream = broadcast_stream
         self.broadcast_state_descriptors = broadcast_stream.broadcast_state_descriptors
-
-    if not TYPE_CHECKING:  # type checkers know what there is
-
-        def __getattr__(self, name: str) -> Any:
-            """Say what to write instead of a name that is not there."""
-            raise missing_name(self, name)
 
     @overload
     def process(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import Any, Generic, overload
 
 from penstock.common.type_variables import R, T1_co, T2_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.arguments import check_function, check_type
-from penstock.datastream.missing_names import missing_name
+from penstock.datastream.missing_names import HintsAtNames
 from penstock.datastream.stream import DataStream, KeyOrField, add_operator
 from penstock.errors import GraphError
 from penstock.runtime import operators
 from penstock.vocabulary.functions import CoFlatMapFunction, CoMapFunction, CoProcessFunction, KeyedCoProcessFunction
 
 
-class ConnectedStreams(Generic[T1_co, T2_co]):
+class ConnectedStreams(HintsAtNames, Generic[T1_co, T2_co]):
     """Two streams processed by one function with a method for each; they share state if both are keyed."""
 
     def __init__(self, stream1: DataStream[T1_co], stream2: DataStream[T2_co]) -> None:
@@ -25,12 +25,6 @@ class ConnectedStreams(Generic[T1_co, T2_co]):
             raise GraphError("connect: the streams belong to different environments; build them in one environment.")
         self.stream1 = stream1
         self.stream2 = stream2
-
-    if not TYPE_CHECKING:  # type checkers know what there is
-
-        def __getattr__(self, name: str) -> Any:
-            """Say what to write instead of a name that is not there."""
-            raise missing_name(self, name)
 
     def key_by(
         self,

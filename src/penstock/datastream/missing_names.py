@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from penstock.errors import GraphError
 
@@ -54,11 +54,11 @@ def _hint_of_key(method: str) -> NotKeyedError | None:
     )
 
 
-def missing_name(owner: Any, name: str) -> AttributeError:
-    """Return the error for an attribute that an object of the DataStream API does not have."""
+def refuse_name(owner: Any, name: str) -> NoReturn:
+    """Raise the error for an attribute that an object of the DataStream API does not have."""
     needs_key = None if getattr(type(owner), "is_keyed", True) else _hint_of_key(name)
     if needs_key is not None:
-        return needs_key
+        raise needs_key
     kind = type(owner).__name__
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     hint = ""
@@ -66,7 +66,7 @@ def missing_name(owner: Any, name: str) -> AttributeError:
         hint = f"; in Python it is {snake}()"
     elif snake in _INSTEAD:
         hint = f"; use {_INSTEAD[snake]}"
-    return AttributeError(f"{kind!r} object has no attribute {name!r}{hint}", name=name, obj=owner)
+    raise AttributeError(f"{kind!r} object has no attribute {name!r}{hint}", name=name, obj=owner)
 
 
 class NotIterableError(GraphError, TypeError):
@@ -79,3 +79,10 @@ def refuse_iteration(owner: Any) -> NoReturn:
         f"A {type(owner).__name__} has no records yet, so a loop cannot read it: use `for record in "
         "stream.execute_and_collect()`, or stream.map(...) to do something with each record."
     )
+
+
+class HintsAtNames:
+    """Base of the classes of the DataStream API: a name that is not there says what to write instead."""
+
+    if not TYPE_CHECKING:
+        __getattr__ = refuse_name

@@ -33,7 +33,7 @@ from penstock.datastream.arguments import (
 )
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.expression_types import check_fields, expression_type
-from penstock.datastream.missing_names import missing_name, refuse_iteration
+from penstock.datastream.missing_names import HintsAtNames, refuse_iteration
 from penstock.datastream.node_handle import DataStreamSink, NodeHandle
 from penstock.datastream.selectors import Field, check_field, make_key_selector
 from penstock.datastream.stream_text import stream_html, stream_text
@@ -101,7 +101,7 @@ def settings_of_sender(stream: DataStream) -> dict[str, Any]:
     return {name: getattr(sender, name) for name in ("parallelism", "max_parallelism", "is_single")}
 
 
-class DataStream(NodeHandle, Generic[T_co]):
+class DataStream(HintsAtNames, NodeHandle, Generic[T_co]):
     """A stream of elements.
 
     `DataStream[Trade]` is a stream of trades. Type checkers follow it from step to step; where a step says nothing of
@@ -132,14 +132,7 @@ class DataStream(NodeHandle, Generic[T_co]):
         return stream_html(self)
 
     if not TYPE_CHECKING:  # type checkers know what a stream has
-
-        def __getattr__(self, name: str) -> Any:
-            """Say what to write instead of a name that a stream does not have."""
-            raise missing_name(self, name)
-
-        def __iter__(self) -> NoReturn:
-            """Refuse a loop over the stream."""
-            refuse_iteration(self)
+        __iter__ = refuse_iteration
 
     def _refuse(self, method: str) -> NoReturn:
         raise GraphError(

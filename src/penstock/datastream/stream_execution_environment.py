@@ -38,7 +38,8 @@ from penstock.datastream.given_sources import (
     unusable_source,
     with_sources_on_engine,
 )
-from penstock.datastream.missing_names import missing_name
+from penstock.datastream.missing_names import HintsAtNames
+from penstock.datastream.never_executed import watch
 from penstock.datastream.result_cache import ResultCache
 from penstock.datastream.stream import DataStream
 from penstock.datastream.worker_files import existing_path, warn_of_java
@@ -65,7 +66,7 @@ from penstock.vocabulary.state_backend import (
 __all__ = ["StreamExecutionEnvironment"]
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(HintsAtNames):
     """Creates sources, holds settings and executes jobs.
 
     After `execute` the environment starts empty, as in Flink: the next `execute` runs what was added since, with
@@ -76,6 +77,7 @@ class StreamExecutionEnvironment:
         """Start an empty program; programs call `get_execution_environment`."""
         self.graph = LogicalGraph()
         self.results = ResultCache()
+        watch(self)
         self.slot_sharing_groups: dict[int, str] = {}
         self._configuration = Configuration()
         self._config = ExecutionConfig()
@@ -90,12 +92,6 @@ class StreamExecutionEnvironment:
         self._in_process: Any = None  # InProcessOptions; the engine is not loaded until it is needed
         if configuration is not None:
             self.configure(configuration)
-
-    if not TYPE_CHECKING:  # type checkers know what there is
-
-        def __getattr__(self, name: str) -> Any:
-            """Say what to write instead of a name that is not there."""
-            raise missing_name(self, name)
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:

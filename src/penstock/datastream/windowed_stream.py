@@ -14,7 +14,7 @@ from penstock.datastream.aggregations import RollingExtreme, RollingExtremeBy, R
 from penstock.datastream.arguments import check_function, check_type, is_whole
 from penstock.datastream.field_rows import WINDOW_NAMES, KeyColumns, check_aggregates, row_type
 from penstock.datastream.incremental_windows import IncrementalWindows
-from penstock.datastream.missing_names import missing_name
+from penstock.datastream.missing_names import HintsAtNames
 from penstock.datastream.selectors import Field, check_field, only_key
 from penstock.datastream.stream import DataStream, add_operator
 from penstock.datastream.two_phase import pre_aggregated
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["AllWindowedStream", "WindowedStream", "count_assigner"]
 
 
-class _Windows(IncrementalWindows[SORT, T_co, W]):
+class _Windows(HintsAtNames, IncrementalWindows[SORT, T_co, W]):
     """A stream and how its elements are put in windows; settings change it and return it, as in PyFlink."""
 
     _method: ClassVar[str]
@@ -85,12 +85,6 @@ class _Windows(IncrementalWindows[SORT, T_co, W]):
         self._two_phase: bool | None = None
 
     # ---- about the stream ----
-
-    if not TYPE_CHECKING:  # type checkers know what there is
-
-        def __getattr__(self, name: str) -> Any:
-            """Say what to write instead of a name that is not there."""
-            raise missing_name(self, name)
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """Return the environment the stream belongs to."""

@@ -118,6 +118,8 @@ class LogicalGraph:
     """All nodes of one environment, by id, in the order they were made."""
 
     nodes: dict[int, Node] = field(default_factory=dict)
+    uses: int = 0
+    """How often a part of it was asked for, to be run or explained."""
     _ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def add(self, role: Role, name: str, operator: Any, inputs: tuple[Edge, ...] = (), **settings: Any) -> Node:
@@ -134,6 +136,7 @@ class LogicalGraph:
 
     def part(self, node_ids: set[int]) -> LogicalGraph:
         """These nodes, with all that feeds them."""
+        self.uses += 1
         wanted, reached = list(node_ids), set[int]()
         while wanted:
             node_id = wanted.pop()

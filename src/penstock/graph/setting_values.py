@@ -158,9 +158,19 @@ def two_phase_mode(value: Any) -> str:
     return mode
 
 
+_BACKEND_FACTORIES = {
+    "EmbeddedRocksDBStateBackendFactory": "rocksdb",
+    "RocksDBStateBackendFactory": "rocksdb",
+    "HashMapStateBackendFactory": "hashmap",
+}
+
+
 def state_backend(value: Any) -> str:
     """Convert Flink's and Penstock's backend names to "lmdb", "rocksdb" or "heap"."""
-    backend = _STATE_BACKENDS.get(str(value).strip().lower())
+    name = str(value).strip()
+    # Flink also takes the class of a factory, such as org.apache.flink...EmbeddedRocksDBStateBackendFactory.
+    name = _BACKEND_FACTORIES.get(name.rpartition(".")[2], name)
+    backend = _STATE_BACKENDS.get(name.lower())
     if backend is None:
         raise ValueError(f"it must be one of {', '.join(_STATE_BACKENDS)}")
     # The package is optional, and its lack would otherwise show in the first task.

@@ -35,7 +35,7 @@ def tell_in_one_line(job_name: str) -> None:
 
     def hook(kind: type[BaseException], error: BaseException, place: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
-            print(interrupted_line(job_name), file=sys.stderr)
+            sys.stderr.write(f"{interrupted_line(job_name)}\n")
         else:
             before(kind, error, place)
 

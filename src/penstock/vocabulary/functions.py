@@ -7,21 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic
 
 from penstock.common.type_variables import (
-    ACC,
-    IN1_contra,
-    IN2_contra,
-    IN_contra,
-    K,
-    K_co,
-    KEY_contra,
-    OUT_co,
-    S,
-    T,
-    T_contra,
-    V,
-    W_co,
-    W_contra,
-)
+    ACC, IN1_contra, IN2_contra, IN_contra, K, K_co, KEY_contra, OUT_co, S, T, T_contra, V, W_co, W_contra,
+)  # fmt: skip  # isort: skip
+from penstock.errors import HintsAtState
 from penstock.vocabulary.async_descriptor import AsyncFunctionDescriptor
 from penstock.vocabulary.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from penstock.vocabulary.time_domain import TimeDomain
@@ -146,23 +134,14 @@ class RuntimeContext(KeyedStateStore):
         """Return the group under which the function registers its metrics."""
 
 
-class Function(ABC):  # noqa: B024 - abstract by meaning: every subclass adds its own method
+class Function(HintsAtState, ABC):
     """Base class of all user functions."""
 
-    def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027 - optional hook
+    def open(self, runtime_context: RuntimeContext) -> None:
         """Set up; called before the first element, once in each process that runs a subtask."""
 
-    def close(self) -> None:  # noqa: B027 - optional hook
+    def close(self) -> None:
         """Clean up what `open` created."""
-
-    if not TYPE_CHECKING:  # type checkers know what a function has
-
-        def __getattr__(self, name: str) -> Any:
-            """Say where state comes from to those who look for Java's `getRuntimeContext()`."""
-            hint = ""
-            if name in ("get_runtime_context", "getRuntimeContext", "runtime_context"):
-                hint = "; ask for state in open(self, runtime_context), as in runtime_context.get_state(descriptor)"
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
 
 class MapFunction(Function, Generic[IN_contra, OUT_co]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -252,3 +253,27 @@ def test_a_setting_behind_the_program_is_told_of(tmp_path: Path, words: tuple[st
         "penstock: -D penstock.engine=in-process comes after the program, so it is passed to the program; put it "
         "before the program\n"
     )
+
+
+NEVER = """
+from penstock.datastream import StreamExecutionEnvironment
+
+def main():
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([1]).map(str).name("text").print()
+    {end}
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "is_told"), [("", True), ("env.execute()", False), ("print(env.explain())", False), ("1 / 0", False)]
+)
+def test_a_program_that_never_executes_is_told_at_its_end(tmp_path: Path, end: str, is_told: bool) -> None:
+    words = ["-m", "penstock", "run", IN_PROCESS, script(tmp_path, NEVER.format(end=end))]
+    told = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=120, check=False)
+    line = (
+        "penstock: this program built streams (last operators: 'text', 'Print to Std. Out') and never ran them; call "
+    )
+    assert (f"{line}env.execute() at its end\n" in told.stderr) is is_told
