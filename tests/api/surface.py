@@ -34,7 +34,7 @@ def our_module(module: str) -> Any:
     name = module.replace("pyflink", "penstock", 1)
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         if error.name is not None and name.startswith(error.name):
             return MISSING
         raise

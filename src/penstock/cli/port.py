@@ -138,7 +138,7 @@ def _gone_module(module: str) -> str | None:
         return found
     try:
         importlib.import_module(module)
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         return None if error.name != module else "Penstock has no such module"
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.pyflink_names import names_from_elsewhere
+from penstock.vocabulary.commutativity import ReduceFunctionWrapper
 from penstock.vocabulary.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -31,7 +32,6 @@ from penstock.vocabulary.functions import (
     ProcessFunction,
     ProcessWindowFunction,
     ReduceFunction,
-    ReduceFunctionWrapper,
     RichAsyncFunction,
     RuntimeContext,
     SinkFunction,

@@ -6,10 +6,11 @@ import enum
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from penstock.common.type_variables import T
 from penstock.errors import GraphError
 from penstock.vocabulary.functions import AggregateFunction, ReduceFunction
 
-__all__ = ["Order", "commutative", "order_of"]
+__all__ = ["Order", "ReduceFunctionWrapper", "commutative", "order_of"]
 
 F = TypeVar("F")
 
@@ -68,3 +69,14 @@ def order_of(function: Any) -> Order:
     if getattr(function, "is_commutative", False) is True:
         return Order.NONE
     return Order.FIRST if getattr(function, "keeps_first", False) is True else Order.ALL
+
+
+class ReduceFunctionWrapper(ReduceFunction[T]):
+    """A plain callable of two values as a `ReduceFunction`."""
+
+    def __init__(self, func: Callable[[T, T], T]) -> None:
+        self._func = func
+
+    def reduce(self, value1: T, value2: T, /) -> T:
+        """Call the wrapped function."""
+        return self._func(value1, value2)

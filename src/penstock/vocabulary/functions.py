@@ -7,8 +7,21 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic
 
 from penstock.common.type_variables import (
-    ACC, IN1_contra, IN2_contra, IN_contra, K, K_co, KEY_contra, OUT_co, S, T, T_contra, V, W_co, W_contra,
-)  # fmt: skip  # isort: skip
+    ACC,
+    IN1_contra,
+    IN2_contra,
+    IN_contra,
+    K,
+    K_co,
+    KEY_contra,
+    OUT_co,
+    S,
+    T,
+    T_contra,
+    V,
+    W_co,
+    W_contra,
+)
 from penstock.errors import HintsAtState
 from penstock.vocabulary.async_descriptor import AsyncFunctionDescriptor
 from penstock.vocabulary.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
@@ -61,7 +74,6 @@ __all__ = [
     "ProcessFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
-    "ReduceFunctionWrapper",
     "RichAsyncFunction",
     "RuntimeContext",
     "SinkFunction",
@@ -193,17 +205,6 @@ class ReduceFunction(Function, Generic[T]):
     @abstractmethod
     def reduce(self, value1: T, value2: T, /) -> T:
         """Return both values combined."""
-
-
-class ReduceFunctionWrapper(ReduceFunction[T]):
-    """A plain callable of two values as a `ReduceFunction`."""
-
-    def __init__(self, func: Callable[[T, T], T]) -> None:
-        self._func = func
-
-    def reduce(self, value1: T, value2: T, /) -> T:
-        """Call the wrapped function."""
-        return self._func(value1, value2)
 
 
 class AggregateFunction(Function, Generic[IN_contra, ACC, OUT_co]):

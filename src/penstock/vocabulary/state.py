@@ -13,7 +13,8 @@ from penstock.common.time import Duration, Time, to_millis
 from penstock.common.type_variables import ACC, A, B, IN_contra, K, OUT_co, S_co, T, V
 from penstock.common.typeinfo import Types
 from penstock.errors import ConfigurationError
-from penstock.vocabulary.functions import AggregateFunction, ReduceFunction, ReduceFunctionWrapper
+from penstock.vocabulary.commutativity import ReduceFunctionWrapper
+from penstock.vocabulary.functions import AggregateFunction, ReduceFunction
 
 __all__ = [
     "AggregatingState",

@@ -25,8 +25,8 @@ KEY = re.compile(r"(penstock|pipeline|execution|state|python|task|parallelism|re
 LOGGERS = {"penstock.kafka"}
 # Keys of Kafka Streams' own configuration.
 OF_OTHERS = {"state.dir"}
-# Tell of keys that are accepted and not read; the second of those of Kafka Streams.
-NOT_READING = ("graph/unused_keys.py", "kstreams/streams_config.py")
+# Tell of keys that are accepted and not read; of Kafka Streams too; names of modules that are gone.
+NOT_READING = ("graph/unused_keys.py", "kstreams/streams_config.py", "pyflink_names.py")
 
 
 NAMES = {*SETTINGS, *(setting.former for setting in SETTINGS.values())}
