@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,8 +11,18 @@ from typing import Any
 import pytest
 
 from penstock.errors import ConfigurationError, JobNotFoundError
+from penstock.server.dispatcher import registry as registry_module
 from penstock.server.dispatcher.database import open_database
-from penstock.server.dispatcher.registry import ENDED, PREPARING, RUNNING, WAITING, Launch, Registry
+from penstock.server.dispatcher.registry import (
+    ENDED,
+    PREPARING,
+    RUNNING,
+    WAITING,
+    Launch,
+    Lead,
+    Lease,
+    Registry,
+)
 from tests.jdbc.conftest import postgres
 from tests.jdbc.local_postgres import LocalPostgres
 from tests.spark.waiting import wait_until
@@ -86,28 +97,68 @@ def test_of_two_who_see_the_same_only_one_changes_it(opened: Open) -> None:
     assert sum(each is not None for each in wins) == 1
 
 
-def test_one_leads_until_it_leaves_or_its_lease_is_over(opened: Open) -> None:
+def test_one_takes_the_lead_as_it_was_seen_and_each_has_an_epoch_of_its_own(opened: Open) -> None:
     one, other = opened(), opened()
-    assert one.take_lead("one", "http://one", 60_000)
-    assert not other.take_lead("other", "http://other", 60_000)
-    assert one.take_lead("one", "http://one", 60_000)
-    leader = other.leader()
-    assert leader is not None and (leader["holder"], leader["url"]) == ("one", "http://one")
-    other.leave_lead("other")  # not its to leave
-    assert not other.take_lead("other", "http://other", 60_000)
-    one.leave_lead("one")
-    assert other.take_lead("other", "http://other", 1)
-    wait_until(lambda: one.take_lead("one", "http://one", 60_000), "the lease of the other is over")
+    assert one.lease() is None
+    first = one.take_lead("one", "http://one", None, 60_000)
+    assert first == Lead("one", 1) and other.take_lead("other", "http://other", None, 60_000) is None
+    seen = other.lease()
+    assert seen is not None and (seen.holder, seen.url, seen.is_free) == ("one", "http://one", False)
+    assert first is not None and one.renew_lead(first, 60_000)
+    assert other.take_lead("other", "", seen, 60_000) is None, "it lives: the lease was renewed since it was seen"
+    second = other.take_lead("other", "", other.lease(), 60_000)
+    assert second == Lead("other", 2) and not one.renew_lead(first, 60_000)
+    one.leave_lead(first)  # not its to leave any more
+    assert second is not None and other.renew_lead(second, 60_000)
+    other.leave_lead(second)
+    left = one.lease()
+    assert left is not None and left.is_free and left.epoch == 2
 
 
-def test_who_does_not_lead_any_more_cannot_start_anything(opened: Open) -> None:
+def test_who_does_not_lead_any_more_cannot_change_anything(opened: Open) -> None:
     one, other = opened(), opened()
-    made = one.add_submission("p", "a.py", Launch())
-    assert one.take_lead("one", "", 1)
-    wait_until(lambda: other.take_lead("other", "", 60_000), "the lease is over")
+    made, over = (one.add_submission("p", "a.py", Launch()) for _ in range(2))
+    assert one.change(over, state=ENDED) is not None
+    first = one.take_lead("one", "", None, 1)
+    second = other.take_lead("other", "", other.lease(), 1)
+    assert first is not None and second is not None
     # It was paused and believes that it leads.
-    assert one.change(made, "one", state=PREPARING) is None
-    assert other.change(made, "other", state=PREPARING) is not None
+    assert one.change(made, first, state=PREPARING) is None and one.forget_submissions(first, 0) == []
+    assert other.change(made, second, state=PREPARING) is not None
+    assert [each.id for each in other.forget_submissions(second, 0)] == [over.id]
+
+
+def test_a_lead_cannot_be_taken_between_the_look_at_it_and_what_is_done_with_it(opened: Open) -> None:
+    one, other = opened(), opened()
+    lead = one.take_lead("one", "", None, 60_000)
+    assert lead is not None
+    taken: list[Lead | None] = []
+    thread = threading.Thread(target=lambda: taken.append(other.take_lead("other", "", other.lease(), 60_000)))
+    with one._database.transaction() as transaction:
+        assert registry_module._holds(transaction, lead)
+        thread.start()
+        thread.join(0.2)
+        assert taken == [], "the other waits for the end of what is done"
+    thread.join(60)
+    assert taken == [Lead("other", 2)]
+
+
+def test_a_registry_of_the_first_version_is_read_and_brought_up_to_date(url: str) -> None:
+    database = open_database(url)
+    with database.transaction() as transaction:
+        for table in registry_module._TABLES:
+            transaction.run(table.format(bytes=database.bytes_type))
+        transaction.run("INSERT INTO facts VALUES ('schema', '1')")
+        transaction.run("INSERT INTO leases VALUES ('leader', 'old', 'http://old', 77)")
+        content = {"id": "s", "program": "p", "name": "a.py", "launch": {"arguments": ["x"]}, "due_ms": 9}
+        transaction.run("INSERT INTO submissions VALUES ('s', 'WAITING', 5, ?)", json.dumps(content))
+    database.close()
+    for _ in range(2):
+        registry = Registry(open_database(url))
+        assert registry.lease() == Lease("old", "http://old", 0, 0, 77)
+        [found] = registry.submissions(WAITING)
+        assert (found.launch.arguments, found.due_ms, found.delay_ms) == (["x"], 9, 0)
+        registry.close()
 
 
 def test_history_is_limited_and_the_latest_stays(opened: Open) -> None:
@@ -139,9 +190,11 @@ def test_of_submissions_that_are_over_the_latest_stay(opened: Open) -> None:
     for each in made[1:]:
         assert registry.change(each, state=ENDED) is not None
     order = [each.id for each in registry.submissions(ENDED)]
-    assert {each.id for each in registry.forget_submissions(2)} == set(order[2:])
+    lead = registry.take_lead("one", "", None, 60_000)
+    assert lead is not None
+    assert {each.id for each in registry.forget_submissions(lead, 2)} == set(order[2:])
     assert {each.id for each in registry.submissions()} == {made[0].id, *order[:2]}
-    assert registry.forget_submissions(2) == []
+    assert registry.forget_submissions(lead, 2) == []
 
 
 def test_drivers_on_other_machines_report_and_are_asked(opened: Open) -> None:
@@ -153,6 +206,10 @@ def test_drivers_on_other_machines_report_and_are_asked(opened: Open) -> None:
     assert other.reporting_jobs(60_000) == ["job0", "job1"]
     wait_until(lambda: other.reporting_jobs(1) == [], "nothing was heard for a millisecond")
     assert other.report("job1", 1) is None
+    with one._database.transaction() as transaction:  # the clock was set back since it was heard of
+        transaction.run("UPDATE reports SET seen_ms = seen_ms + 3600000")
+    assert other.reporting_jobs(60_000) == ["job0", "job1"]
+    wait_until(lambda: other.reporting_jobs(1) == [], "it does not count as running for an hour")
     other.add_request("r1", "job1", '{"do": "cancel"}')
     other.add_request("r2", "job1", '{"do": "?"}')
     assert sorted(one.requests("job1")) == [("r1", '{"do": "cancel"}'), ("r2", '{"do": "?"}')]

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 
 from penstock.errors import JobNotFoundError, PenstockError
+from penstock.server.dispatcher.leadership import Leadership
 from penstock.server.dispatcher.processes import HOST
 from penstock.server.dispatcher.registry import ENDED, HISTORY_KEPT, Registry
 from penstock.server.dispatcher.remote_drivers import SILENT_MS, RemoteView
@@ -16,7 +17,6 @@ from penstock.server.dispatcher.supervisor import Supervisor
 from penstock.server.job_views import Document, JobView
 from penstock.server.local_jobs import LocalJobs
 
-LEASE_MS = 5000
 _PASS_SECONDS = 1.0
 _RENEW_SECONDS = 1.5
 
@@ -30,10 +30,10 @@ class Dispatcher:
         self.registry = registry
         self.url = url
         self.holder = f"{HOST}-{uuid.uuid4().hex[:12]}"
-        self.supervisor = Supervisor(registry, folder, self.holder, history)
+        self.supervisor = Supervisor(registry, folder, history)
+        self._leadership = Leadership(registry, self.holder, url)
         self._local = LocalJobs()
         self._ended = threading.Event()
-        self._leads = False
         self._threads = [
             threading.Thread(target=self._keep_lead, name="penstock-lease", daemon=True),
             threading.Thread(target=self._supervise, name="penstock-supervisor", daemon=True),
@@ -49,30 +49,17 @@ class Dispatcher:
         self._ended.set()
         for thread in self._threads:
             thread.join(10)
-        if self._leads:
-            self.registry.leave_lead(self.holder)
-
-    @property
-    def leads(self) -> bool:
-        """Whether this one leads, as far as it knows; the registry knows for sure."""
-        return self._leads
+        self._leadership.leave()
 
     def _keep_lead(self) -> None:
         while not self._ended.is_set():
-            try:
-                leads = self.registry.take_lead(self.holder, self.url, LEASE_MS)
-            except Exception as error:  # a database that is away for a moment: whoever reaches it leads
-                _log.warning("the registry cannot be reached: %s", error)
-                leads = False
-            if leads != self._leads:
-                _log.warning("this dispatcher %s", "leads" if leads else "does not lead any more")
-            self._leads = leads
+            self._leadership.step()
             self._ended.wait(_RENEW_SECONDS)
 
     def _supervise(self) -> None:
         while not self._ended.is_set():
             try:
-                self.supervisor.look(leads=self._leads)
+                self.supervisor.look(self._leadership.lead)
             except PenstockError as error:
                 _log.warning("the drivers cannot be looked at: %s", error)
             except Exception:

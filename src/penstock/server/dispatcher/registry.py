@@ -11,7 +11,7 @@ from typing import Any
 from penstock.errors import ConfigurationError, JobNotFoundError
 from penstock.server.dispatcher.database import Database, Row, Transaction
 
-SCHEMA = 1
+SCHEMA = 2
 HISTORY_KEPT = 100
 
 WAITING, PREPARING, RUNNING, ENDED = "WAITING", "PREPARING", "RUNNING", "ENDED"
@@ -34,7 +34,8 @@ class Launch:
 class Submission:
     """One start of a program that is kept up until it ends.
 
-    `deaths_ms` are the times at which its driver died; `outcome` is how it ended, and `error` why.
+    `deaths_ms` are the times at which its driver died; `outcome` is how it ended, and `error` why. Who leads waits
+    `delay_ms` from when it has seen it wait; `due_ms` is for people, since clocks differ and are set back.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Submission:
     state: str = WAITING
     created_ms: int = 0
     due_ms: int = 0
+    delay_ms: int = 0
     host: str | None = None
     pid: int | None = None
     process_started: int | None = None
@@ -55,6 +57,30 @@ class Submission:
     last_status: str | None = None
     outcome: str | None = None
     error: str | None = None
+
+
+@dataclass(frozen=True)
+class Lease:
+    """What the registry says of who leads; it changes with each renewal, and followers watch for that."""
+
+    holder: str
+    url: str
+    epoch: int
+    renewals: int
+    expires_ms: int
+
+    @property
+    def is_free(self) -> bool:
+        """Whether who had it has left it."""
+        return self.expires_ms == 0
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Proof of who leads: no two leaders ever have the same epoch, and what is done with an old one is refused."""
+
+    holder: str
+    epoch: int
 
 
 _TABLES = (
@@ -71,6 +97,14 @@ _TABLES = (
     " expires_ms BIGINT NOT NULL)",
 )
 
+# What a registry of an earlier version lacks, by that version.
+_MIGRATIONS = {
+    1: (
+        "ALTER TABLE leases ADD COLUMN epoch BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE leases ADD COLUMN renewals BIGINT NOT NULL DEFAULT 0",
+    ),
+}
+
 
 class Registry:
     """Reads and writes a database; every method is one transaction."""
@@ -82,12 +116,11 @@ class Registry:
             transaction.be_alone()
             for table in _TABLES:
                 transaction.run(table.format(bytes=database.bytes_type))
-            transaction.run("INSERT INTO facts VALUES ('schema', ?) ON CONFLICT DO NOTHING", str(SCHEMA))
-            [row] = transaction.rows("SELECT value FROM facts WHERE name = 'schema'")
-        if row["value"] != str(SCHEMA):
+            version = _migrated(transaction)
+        if version != str(SCHEMA):
             database.close()
             raise ConfigurationError(
-                f"the registry is of version {row['value']}, and this Penstock reads version {SCHEMA}: give it another"
+                f"the registry is of version {version}, and this Penstock reads versions to {SCHEMA}: give it another"
             )
 
     def close(self) -> None:
@@ -96,31 +129,49 @@ class Registry:
 
     # ---- who leads ----
 
-    def take_lead(self, holder: str, url: str, lease_ms: int) -> bool:
-        """Lead, or go on leading, for so long; False if somebody else does."""
+    def lease(self) -> Lease | None:
+        """Who leads, or led last; None if nobody ever did."""
         with self._database.transaction() as transaction:
-            now = transaction.now_ms()
-            values = ("leader", holder, url, now + lease_ms)
-            taken = transaction.run(
-                "INSERT INTO leases VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET"
-                " holder = excluded.holder, url = excluded.url, expires_ms = excluded.expires_ms"
-                " WHERE leases.holder = excluded.holder OR leases.expires_ms < ?",
-                *values,
-                now,
-            )
-        return bool(taken > 0)
+            rows = transaction.rows(f"SELECT {_LEASE} FROM leases WHERE name = 'leader'")
+        return Lease(**rows[0]) if rows else None
 
-    def leave_lead(self, holder: str) -> None:
+    def take_lead(self, holder: str, url: str, seen: Lease | None, lease_ms: int) -> Lead | None:
+        """Lead from now on, unless the lease is not as it was seen: then somebody else was quicker, or lives."""
+        epoch = 1 if seen is None else seen.epoch + 1
+        with self._database.transaction() as transaction:
+            # When it expires is for dispatchers of earlier versions, which share the registry for a while.
+            values = (holder, url, transaction.now_ms() + lease_ms, epoch)
+            if seen is None:
+                taken = transaction.run(
+                    "INSERT INTO leases (name, holder, url, expires_ms, epoch) VALUES ('leader', ?, ?, ?, ?)"
+                    " ON CONFLICT DO NOTHING",
+                    *values,
+                )
+            else:
+                taken = transaction.run(
+                    "UPDATE leases SET holder = ?, url = ?, expires_ms = ?, epoch = ?, renewals = renewals + 1"
+                    " WHERE name = 'leader' AND holder = ? AND epoch = ? AND renewals = ? AND expires_ms = ?",
+                    *(*values, seen.holder, seen.epoch, seen.renewals, seen.expires_ms),
+                )
+        return Lead(holder, epoch) if taken else None
+
+    def renew_lead(self, lead: Lead, lease_ms: int) -> bool:
+        """Show those who watch the lease that its holder lives; False if somebody else has taken it."""
+        with self._database.transaction() as transaction:
+            renewed = transaction.run(
+                "UPDATE leases SET renewals = renewals + 1, expires_ms = ?"
+                " WHERE name = 'leader' AND holder = ? AND epoch = ?",
+                *(transaction.now_ms() + lease_ms, lead.holder, lead.epoch),
+            )
+        return bool(renewed)
+
+    def leave_lead(self, lead: Lead) -> None:
         """Lead no longer, so that somebody else can at once."""
         with self._database.transaction() as transaction:
-            transaction.run("UPDATE leases SET expires_ms = 0 WHERE name = 'leader' AND holder = ?", holder)
-
-    def leader(self) -> Row | None:
-        """Holder, URL and end of the lease of who leads now."""
-        with self._database.transaction() as transaction:
-            now = transaction.now_ms()
-            rows = transaction.rows("SELECT * FROM leases WHERE name = 'leader' AND expires_ms >= ?", now)
-        return rows[0] if rows else None
+            transaction.run(
+                "UPDATE leases SET expires_ms = 0 WHERE name = 'leader' AND holder = ? AND epoch = ?",
+                *(lead.holder, lead.epoch),
+            )
 
     # ---- programs ----
 
@@ -178,13 +229,14 @@ class Registry:
             rows = transaction.rows("SELECT content FROM submissions WHERE id = ?", submission_id)
         return _read(rows[0]) if rows else None
 
-    def change(self, seen: Submission, holder: str | None = None, **changes: Any) -> Submission | None:
-        """Change fields of a submission; None if somebody else was quicker, or the holder does not lead any more.
+    def change(self, seen: Submission, lead: Lead | None = None, **changes: Any) -> Submission | None:
+        """Change fields of a submission; None if somebody else was quicker, or the lead that is given is over.
 
-        A dispatcher that was paused finds out here that another one has taken over.
+        A dispatcher that was paused finds out here that another one has taken over. Check and change are one step: the
+        lead cannot be taken in between.
         """
         with self._database.transaction() as transaction:
-            if holder is not None and not _leads(transaction, holder):
+            if lead is not None and not _holds(transaction, lead):
                 return None
             rows = transaction.rows("SELECT content FROM submissions WHERE id = ?", seen.id)
             if not rows:
@@ -200,9 +252,11 @@ class Registry:
             )
         return changed if written else None
 
-    def forget_submissions(self, most: int) -> list[Submission]:
+    def forget_submissions(self, lead: Lead, most: int) -> list[Submission]:
         """Forget the oldest of those that are over; returns them."""
         with self._database.transaction() as transaction:
+            if not _holds(transaction, lead):
+                return []
             old = _submissions(transaction, ENDED)[most:]
             for each in old:
                 transaction.run("DELETE FROM submissions WHERE id = ?", each.id)
@@ -263,6 +317,8 @@ class Registry:
         """The jobs whose drivers were heard of within the last milliseconds."""
         with self._database.transaction() as transaction:
             since = transaction.now_ms() - within_ms
+            # A clock that was set back: what was heard in its future counts from now on.
+            transaction.run("UPDATE reports SET seen_ms = ? WHERE seen_ms > ?", since + within_ms, since + within_ms)
             rows = transaction.rows("SELECT job_id FROM reports WHERE seen_ms >= ? ORDER BY job_id", since)
         return [row["job_id"] for row in rows]
 
@@ -306,13 +362,26 @@ class Registry:
             )
 
 
-def _leads(transaction: Transaction, holder: str) -> bool:
-    now = transaction.now_ms()
-    return bool(
-        transaction.rows(
-            "SELECT holder FROM leases WHERE name = 'leader' AND holder = ? AND expires_ms >= ?", holder, now
-        )
-    )
+_LEASE = "holder, url, epoch, renewals, expires_ms"
+
+
+def _migrated(transaction: Transaction) -> str:
+    """Bring the tables of an earlier version up to this one; returns the version that they have then."""
+    transaction.run("INSERT INTO facts VALUES ('schema', '1') ON CONFLICT DO NOTHING")
+    [row] = transaction.rows("SELECT value FROM facts WHERE name = 'schema'")
+    version = str(row["value"])
+    while version.isdigit() and int(version) in _MIGRATIONS:
+        for statement in _MIGRATIONS[int(version)]:
+            transaction.run(statement)
+        version = str(int(version) + 1)
+        transaction.run("UPDATE facts SET value = ? WHERE name = 'schema'", version)
+    return version
+
+
+def _holds(transaction: Transaction, lead: Lead) -> bool:
+    """Whether a lead is good, and stays so until the end of the transaction: its row is locked by being written."""
+    statement = "UPDATE leases SET url = url WHERE name = 'leader' AND holder = ? AND epoch = ?"
+    return bool(transaction.run(statement, lead.holder, lead.epoch))
 
 
 def _submissions(transaction: Transaction, *states: str) -> list[Submission]:

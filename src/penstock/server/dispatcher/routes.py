@@ -194,8 +194,11 @@ def _add_submissions(router: APIRouter, dispatcher: Dispatcher) -> None:
     @router.get("/penstock/leader", tags=["penstock"])
     def leader() -> Json:
         """Which dispatcher leads, and whether it is this one."""
-        row = dispatcher.registry.leader() or {"holder": None, "url": None}
-        return Json({"holder": row["holder"], "url": row["url"], "is-this-one": row["holder"] == dispatcher.holder})
+        lease = dispatcher.registry.lease()
+        if lease is None or lease.is_free:
+            return Json({"holder": None, "url": None, "epoch": None, "is-this-one": False})
+        is_this_one = lease.holder == dispatcher.holder
+        return Json({"holder": lease.holder, "url": lease.url, "epoch": lease.epoch, "is-this-one": is_this_one})
 
 
 def told(submission: Submission) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """Looks after drivers: starts what is due, notices what has ended or died, and starts it again.
 
 Every dispatcher looks after the drivers on its own machine; only the one that leads starts any. What is found out is
-written with the state that was seen, so of two who find out the same only one writes.
+written with the state that was seen, so of two who find out the same only one writes. A driver that was started does
+nothing before the registry has it, in the epoch of the leader who started it: one that was paused in between and is no
+leader any more turns it away. Times are measured by watching, since clocks differ and are set back.
 """
 
 from __future__ import annotations
@@ -24,17 +26,26 @@ from penstock.job.program import CHECKPOINTS
 from penstock.job.running_jobs import running_jobs
 from penstock.scratch import make_private
 from penstock.server.dispatcher.environments import clear_drafts, python_for
-from penstock.server.dispatcher.processes import HOST, DriverProcess, find_driver, start_driver
+from penstock.server.dispatcher.leadership import Watched
+from penstock.server.dispatcher.processes import (
+    DRIVER_MODULE,
+    HOST,
+    NOT_STARTED,
+    DriverProcess,
+    driver_processes,
+    start_driver,
+)
 from penstock.server.dispatcher.programs import Program, entry_of, requirements_of, unpacked
-from penstock.server.dispatcher.registry import ENDED, PREPARING, RUNNING, WAITING, Registry, Submission
+from penstock.server.dispatcher.registry import ENDED, PREPARING, RUNNING, WAITING, Lead, Registry, Submission
 from penstock.server.dispatcher.restarts import next_delay_ms
 from penstock.server.local_jobs import is_document
 
-LOST_MS = 15_000
+LOST_SECONDS = 15.0
 """A machine whose dispatcher has not been heard of for so long is taken for lost, with the drivers on it."""
 
 _SUBMISSIONS_KEPT = 200
 _TAIL_BYTES = 4000
+_PASSES_BETWEEN_STRAYS = 5
 _PYTHONS_OF_SPARK = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 
 _log = logging.getLogger(__name__)
@@ -43,30 +54,35 @@ _log = logging.getLogger(__name__)
 class Supervisor:
     """One pass after the other, in one thread; environments are made in threads of their own."""
 
-    def __init__(self, registry: Registry, folder: Path, holder: str, history: int) -> None:
+    def __init__(self, registry: Registry, folder: Path, history: int) -> None:
         """Keep programs, environments, logs and checkpoints below a folder."""
         self._registry = registry
         self._folder = folder
-        self._holder = holder
         self._history = history
         self._ended = EndedJobs.of_this_user()
         self._preparing: set[str] = set()
+        self._hosts = Watched()
+        self._waiting = Watched()
+        self._passes = 0
         for name in ("programs", "environments", "drivers"):
             make_private(str(folder / name))
         clear_drafts(folder / "environments")
 
-    def look(self, *, leads: bool) -> None:
-        """One pass."""
+    def look(self, lead: Lead | None) -> None:
+        """One pass; who leads starts what is due."""
         self._registry.set_fact(f"seen:{HOST}", str(now_ms()))
         gone = [each for each in self._here(RUNNING) if not _process(each).is_alive()]
         self._take_in_ended()
         for each in gone:
             self._on_gone(each)
         self._note_jobs()
-        if leads:
-            self._recover()
-            self._start_due()
-            for old in self._registry.forget_submissions(_SUBMISSIONS_KEPT):
+        if self._passes % _PASSES_BETWEEN_STRAYS == 0:
+            self._end_strays()
+        self._passes += 1
+        if lead is not None:
+            self._recover(lead)
+            self._start_due(lead)
+            for old in self._registry.forget_submissions(lead, _SUBMISSIONS_KEPT):
                 shutil.rmtree(self.driver_folder(old.id), ignore_errors=True)
 
     def driver_folder(self, submission_id: str) -> Path:
@@ -109,6 +125,15 @@ class Supervisor:
                     changes = {"job_id": document["id"], "restart": document["restart"], "name": document["name"]}
                     self._registry.change(submission, **changes)
 
+    def _end_strays(self) -> None:
+        """End drivers that the registry has given up: this machine was paused, and another goes on with their jobs."""
+        for file, process in driver_processes(self._folder / "drivers"):
+            found = self._registry.submission(file.parent.name)
+            is_ours = found is not None and found.state in (PREPARING, RUNNING) and found.host == HOST
+            if not is_ours or found is None or self._exit_file(found) != file:
+                _log.warning("driver process %d is ended: its job was given to another one, or is over", process.pid)
+                process.kill()
+
     def _on_gone(self, seen: Submission) -> None:
         submission = self._registry.submission(seen.id)
         if submission is None or submission.state != RUNNING or submission.attempt != seen.attempt:
@@ -116,6 +141,8 @@ class Supervisor:
         code = self._exit_code(submission)
         if code is None:
             self._on_death(submission, f"the driver process {submission.pid} on {submission.host} died")
+        elif code == NOT_STARTED:
+            self._registry.change(submission, state=WAITING, delay_ms=0, pid=None)
         elif code == 0:
             self._end(submission, "FINISHED")
         elif submission.last_status in ("CANCELED", "FAILED"):
@@ -123,22 +150,26 @@ class Supervisor:
         else:
             self._end(submission, "FAILED", f"the program ended with code {code}:\n{self._tail(submission)}")
 
-    def _on_death(self, submission: Submission, text: str) -> None:
+    def _on_death(self, submission: Submission, text: str, lead: Lead | None = None) -> None:
         """A driver that died is started again as often, and after as long, as its job wants to be."""
-        moment = now_ms()
+        moment = max([now_ms(), *submission.deaths_ms])  # a clock may have been set back
         delay = next_delay_ms(submission, moment)
         deaths: dict[str, Any] = {"deaths_ms": [*submission.deaths_ms, moment], "deaths": [*submission.deaths, text]}
         if delay is None:
             _log.warning("%s; its restart strategy starts it no more", text)
-            self._end(submission, "FAILED", text, **deaths)
-        elif self._registry.change(submission, state=WAITING, due_ms=moment + delay, pid=None, **deaths) is not None:
+            self._end(submission, "FAILED", text, lead, **deaths)
+            return
+        changes = {"state": WAITING, "due_ms": moment + delay, "delay_ms": delay, "pid": None, **deaths}
+        if self._registry.change(submission, lead, **changes) is not None:
             _log.warning("%s; it is started again in %.1f s", text, delay / 1000)
 
-    def _end(self, submission: Submission, outcome: str, error: str | None = None, **changes: Any) -> None:
+    def _end(
+        self, submission: Submission, outcome: str, error: str | None = None, lead: Lead | None = None, **changes: Any
+    ) -> None:
         # Before it is noted: who is killed in between leaves it to the next one, who would not look at what is over.
         if outcome != "FAILED":
             shutil.rmtree(self.driver_folder(submission.id) / "checkpoints", ignore_errors=True)
-        self._registry.change(submission, state=ENDED, outcome=outcome, error=error, pid=None, **changes)
+        self._registry.change(submission, lead, state=ENDED, outcome=outcome, error=error, pid=None, **changes)
 
     def _exit_code(self, submission: Submission) -> int | None:
         try:
@@ -161,64 +192,87 @@ class Supervisor:
 
     # ---- what is to be done ----
 
-    def _recover(self) -> None:
-        """Go on with what a leader before left half done, and with what ran on a machine that is lost."""
+    def _recover(self, lead: Lead) -> None:
+        """Go on with what a leader before left half done, and with what ran on a machine that is lost.
+
+        What is being prepared has no driver that does anything: it is told to only when the registry has it.
+        """
         for each in self._registry.submissions(PREPARING):
-            if each.host == HOST and each.id not in self._preparing:
-                process = find_driver(str(self._exit_file(each)))
-                if process is not None:  # it died between the start and the note of it
-                    started: dict[str, Any] = {"pid": process.pid, "process_started": process.started}
-                    self._registry.change(each, self._holder, state=RUNNING, **started)
-                else:
-                    self._registry.change(each, self._holder, state=WAITING)
-            elif self._is_lost(each.host):
-                self._registry.change(each, self._holder, state=WAITING)
+            is_abandoned = each.host == HOST and each.id not in self._preparing
+            if is_abandoned or self._is_lost(each.host):
+                self._registry.change(each, lead, state=WAITING, delay_ms=0)
         for each in self._registry.submissions(RUNNING):
             if self._is_lost(each.host):
-                self._on_death(each, f"machine {each.host} with the driver process {each.pid} was lost")
+                text = f"machine {each.host} with the driver process {each.pid} was lost"
+                self._on_death(each, text, lead)
 
     def _is_lost(self, host: str | None) -> bool:
         if host == HOST:
             return False
-        return now_ms() - int(self._registry.fact(f"seen:{host}") or 0) > LOST_MS
+        sign = self._registry.fact(f"seen:{host}")
+        return self._hosts.seconds_since_change(host, sign) > LOST_SECONDS
 
-    def _start_due(self) -> None:
-        for each in self._registry.submissions(WAITING):
-            if each.due_ms > now_ms():
+    def _start_due(self, lead: Lead) -> None:
+        waiting = self._registry.submissions(WAITING)
+        self._waiting.keep_only({each.id for each in waiting})
+        for each in waiting:
+            waited = self._waiting.seconds_since_change(each.id, (each.attempt, len(each.deaths)))
+            if waited * 1000 < each.delay_ms:
                 continue
             changes = {"state": PREPARING, "host": HOST, "attempt": each.attempt + 1, "last_status": None, "pid": None}
-            claimed = self._registry.change(each, self._holder, **changes)
+            claimed = self._registry.change(each, lead, **changes)
             if claimed is not None:
                 self._preparing.add(claimed.id)
-                threading.Thread(target=self._start, args=(claimed,), name="penstock-start", daemon=True).start()
+                threading.Thread(target=self._start, args=(claimed, lead), name="penstock-start", daemon=True).start()
 
-    def _start(self, submission: Submission) -> None:
+    def _start(self, submission: Submission, lead: Lead) -> None:
         try:
-            process = self._started(submission)
-            changes: dict[str, Any] = {"pid": process.pid, "process_started": process.started}
-            self._registry.change(submission, state=RUNNING, **changes)
+            self._start_as(submission, lead)
         except Exception as error:
             _log.warning("submission %s could not be started: %s", submission.id, error)
-            self._registry.change(submission, state=ENDED, outcome="FAILED", error=str(error))
+            failed = self._registry.change(submission, lead, state=ENDED, outcome="FAILED", error=str(error))
+            if failed is None:
+                self._give_back(submission)
         finally:
             self._preparing.discard(submission.id)
 
-    def _started(self, submission: Submission) -> DriverProcess:
+    def _start_as(self, submission: Submission, lead: Lead) -> None:
+        """Start a driver, which waits; it runs if the lead is still good when the registry is told of it."""
+        process, arguments = self._started(submission)
+        changes: dict[str, Any] = {"pid": process.pid, "process_started": process.started}
+        try:
+            is_ours = self._registry.change(submission, lead, state=RUNNING, **changes) is not None
+        except BaseException:
+            process.turn_away()
+            raise
+        if is_ours:
+            process.let_run(arguments)
+            return
+        process.turn_away()
+        _log.warning("submission %s is left to the dispatcher that leads now", submission.id)
+        self._give_back(submission)
+
+    def _give_back(self, submission: Submission) -> None:
+        """Let who leads now start what this one has claimed, unless it has it already."""
+        self._registry.change(submission, state=WAITING, delay_ms=0)
+
+    def _started(self, submission: Submission) -> tuple[DriverProcess, list[str]]:
+        """A driver that waits, and what it is to run."""
         row = self._registry.program(submission.program)
         program = Program(row["name"], row["content"], row["requirements"])
         place = unpacked(program, self._folder / "programs" / program.id)
         python = python_for(requirements_of(program, place), self._folder / "environments")
         folder = Path(make_private(str(self.driver_folder(submission.id))))
         log = self.log_of(submission.id)
-        command = [python, "-u", "-m", "penstock.cli.driver_main", str(self._exit_file(submission))]
-        command += ["run", *_options(submission), *entry_of(program, place, submission.launch.entry)]
+        command = [python, "-u", "-m", DRIVER_MODULE, str(self._exit_file(submission))]
+        arguments = ["run", *_options(submission), *entry_of(program, place, submission.launch.entry)]
         environment = {
             **_variables(python),
             LOG_FILE: str(log),
             SUBMISSION: submission.id,
             CHECKPOINTS: str(folder / "checkpoints"),
         }
-        return start_driver([*command, *submission.launch.arguments], environment, place, log)
+        return start_driver(command, environment, place, log), [*arguments, *submission.launch.arguments]
 
 
 def _options(submission: Submission) -> list[str]:
