@@ -35,8 +35,9 @@ class EndedJobs:
         """Write a document, whole or not at all."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         make_private(str(self.path))
-        # Names are in the order of time, which is the order in which they are forgotten.
-        name = f"{int(document['now_ms']):015d}-{document['id'][:8]}-{uuid.uuid4().hex[:8]}"
+        # Names are in the order in which they are forgotten: that of time, or later than all if a clock was set back.
+        last = int(next(iter(self.names()[-1:]), "0").partition("-")[0])
+        name = f"{max(int(document['now_ms']), last + 1):015d}-{document['id'][:8]}-{uuid.uuid4().hex[:8]}"
         temporary = self.path / f".{name}.tmp"
         with open(temporary, "x", opener=open_private) as stream:
             json.dump(document, stream)

@@ -76,7 +76,14 @@ def create_app(
     if pages is not None:
         app.mount("/", StaticFiles(directory=pages, html=True), name="pages")
     policy = CONTENT_SECURITY_POLICY if pages in (None, PAGES) else OTHER_PAGES_POLICY
-    app.add_middleware(Guard, access=access, host_names=frozenset(host_names), has_tls=has_tls, policy=policy)
+    app.add_middleware(
+        Guard,
+        access=access,
+        host_names=frozenset(host_names),
+        has_tls=has_tls,
+        policy=policy,
+        on_change=documents.forget_lists,
+    )
     return app
 
 

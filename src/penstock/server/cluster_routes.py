@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 
 import penstock
 from penstock.job.document import process_facts, thread_stacks
@@ -70,9 +70,9 @@ def _add_overview(router: APIRouter, documents: Documents, facts: ServerFacts) -
         )
 
     @router.get("/overview", tags=["cluster"])
-    def overview() -> Json:
+    def overview() -> Response:
         """Jobs by state, workers and their slots."""
-        return Json(_overview(documents.all()))
+        return documents.answer("/overview", _overview)
 
     @router.get("/datasets", tags=["cluster"])
     def datasets() -> Json:
@@ -169,9 +169,9 @@ def log_entry(path: str) -> dict[str, Any]:
 
 def _add_workers(router: APIRouter, source: JobSource, documents: Documents) -> None:
     @router.get("/taskmanagers", tags=["workers"])
-    def all_workers() -> Json:
+    def all_workers() -> Response:
         """The executors of all running jobs."""
-        return Json({"taskmanagers": workers.workers(documents.all())})
+        return documents.answer("/taskmanagers", lambda found: {"taskmanagers": workers.workers(found)})
 
     @router.get("/taskmanagers/metrics", tags=["workers"])
     def metrics_of_all(get: Names = None, agg: str | None = None) -> Json:
@@ -216,22 +216,25 @@ def _add_workers(router: APIRouter, source: JobSource, documents: Documents) -> 
 
 
 def _add_applications(router: APIRouter, source: JobSource, documents: Documents) -> None:
-    def grouped() -> dict[str, list[Document]]:
+    def grouped(documents: list[Document]) -> dict[str, list[Document]]:
         found: dict[str, list[Document]] = {}
-        for document in documents.all():
+        for document in documents:
             found.setdefault(jobs.application_id(document), []).append(document)
         return found
 
     def known(application_id: str) -> list[Document]:
-        found = grouped().get(application_id)
+        found = grouped(documents.all()).get(application_id)
         if found is None:
             raise Refusal(404, f"no application has the id {application_id!r}")
         return found
 
     @router.get("/applications/overview", tags=["applications"])
-    def overview() -> Json:
+    def overview() -> Response:
         """All programs, each with how many of its jobs are in which state."""
-        return Json({"applications": [_application(key, each) for key, each in grouped().items()]})
+        return documents.answer(
+            "/applications/overview",
+            lambda found: {"applications": [_application(key, each) for key, each in grouped(found).items()]},
+        )
 
     @router.get("/applications/{application_id}", tags=["applications"])
     def details(application_id: str) -> Json:

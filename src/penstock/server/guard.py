@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
@@ -70,12 +70,17 @@ class Guard:
         *,
         has_tls: bool = False,
         policy: str = CONTENT_SECURITY_POLICY,
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """Take the names by which this server may be addressed; loopback always is one."""
+        """Take the names by which this server may be addressed; loopback always is one.
+
+        `on_change` is called when a request that may have changed something was served.
+        """
         self._app = app
         self._access = access
         self._hosts = _LOOPBACK | host_names
         self._has_tls = has_tls
+        self._on_change = on_change
         self._headers = {**HEADERS, "content-security-policy": policy}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,6 +101,8 @@ class Guard:
 
         refusal = self._refusal(scope)
         await (refusal or self._app)(scope, _limited(receive, _most_bytes(scope)), send_with_headers)
+        if refusal is None and _is_change(scope) and not _is_report(scope):
+            self._on_change()
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -169,6 +176,11 @@ def _is_change(scope: Scope) -> bool:
     if _SQL_SESSION.fullmatch(path):
         return True
     return path.endswith(_CHANGING_ENDS) if scope["method"] in _SAFE_METHODS else not path.endswith(_READING_ENDS)
+
+
+def _is_report(scope: Scope) -> bool:
+    """Whether a driver elsewhere tells how it is; hundreds do all the time, and lists must not be made for each."""
+    return str(scope["path"]).endswith("/penstock/drivers")
 
 
 def _cookie(header: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
 
 from penstock.server.answers import Json, Refusal
 from penstock.server.documents import Documents
@@ -62,14 +63,14 @@ def job_routes(source: JobSource, documents: Documents, triggers: Triggers) -> A
 
 def _add_lists(router: APIRouter, documents: Documents) -> None:
     @router.get("/jobs", tags=["jobs"])
-    def job_ids() -> Json:
+    def job_ids() -> Response:
         """Ids and states of all jobs."""
-        return Json({"jobs": [jobs.job_id_with_status(each) for each in documents.all()]})
+        return documents.answer("/jobs", lambda found: {"jobs": [jobs.job_id_with_status(each) for each in found]})
 
     @router.get("/jobs/overview", tags=["jobs"])
-    def overview() -> Json:
+    def overview() -> Response:
         """All jobs, running and ended."""
-        return Json({"jobs": [jobs.job_overview(each) for each in documents.all()]})
+        return documents.answer("/jobs/overview", lambda found: {"jobs": [jobs.job_overview(each) for each in found]})
 
     @router.get("/jobs/metrics", tags=["metrics"])
     def metrics_of_all(get: Names = None, agg: Modes = None, jobs: str | None = None) -> Json:

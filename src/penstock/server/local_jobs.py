@@ -6,6 +6,7 @@ from penstock.errors import JobNotFoundError
 from penstock.job.cards import CardFolder
 from penstock.job.ended_jobs import EndedJobs
 from penstock.job.running_jobs import RunningJob
+from penstock.server.checked_documents import flaw
 from penstock.server.job_views import DriverView, EndedView, JobView
 
 
@@ -39,7 +40,7 @@ class LocalJobs:
         for name in names:
             if name not in self._known:
                 document = self._ended.read(name)
-                self._known[name] = EndedView(document) if is_document(document) else None
+                self._known[name] = EndedView(document) if flaw(document) is None else None
         for name in self._known.keys() - set(names):
             del self._known[name]
         return [view for name in reversed(names) if (view := self._known[name]) is not None]
@@ -48,8 +49,3 @@ class LocalJobs:
         """Those that run, the latest first."""
         cards = [card for card in reversed(self._cards.cards()) if card.has_process()]
         return [DriverView(RunningJob(card, self._cards)) for card in cards]
-
-
-def is_document(content: object) -> bool:
-    """Whether something read from a file is a document of this version; others have left theirs in the same folder."""
-    return isinstance(content, dict) and content.get("format") == 1 and "plan" in content

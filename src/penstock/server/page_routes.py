@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
+from starlette.responses import Response
 
 import penstock
 from penstock.server.access import Access
@@ -29,9 +30,12 @@ def page_routes(documents: Documents, access: Access) -> APIRouter:
         return Json({"role": role.name.lower(), "is_open": access.is_open, "version": penstock.__version__})
 
     @router.get("/penstock/overview", tags=["penstock"])
-    def job_list() -> Json:
-        """All jobs with how they are doing."""
-        return Json({"jobs": [summary(each) for each in documents.all()]})
+    def job_list() -> Response:
+        """All jobs with how they are doing, and why some are not shown."""
+        return documents.answer(
+            "/penstock/overview",
+            lambda found: {"jobs": [summary(each) for each in found], "left_out": documents.left_out()},
+        )
 
     @router.get("/penstock/jobs/{job_id}/live", tags=["penstock"])
     def live(job_id: str, after: int = -1, failure: int = -1) -> Json:

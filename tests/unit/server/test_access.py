@@ -11,6 +11,8 @@ from starlette.testclient import TestClient
 
 from penstock.errors import ConfigurationError
 from penstock.server.access import COOKIE, Access, own_access, token_file_access
+from penstock.server.dispatcher.registry import Launch, Submission
+from penstock.server.dispatcher.submitted_views import waiting_document
 from penstock.server.job_views import ClientView
 from penstock.server.serving import Place, login_link
 from penstock.tokens import Role
@@ -23,8 +25,8 @@ CANCEL = "/jobs/{job}"
 
 class Job(QuietJob):
     def document(self) -> dict[str, object]:
-        empty: dict[str, object] = {"plan": [], "settings": {}, "ended_ms": None, "savepoint_directory": None}
-        return {**super().document(), **empty, "name": "quiet"}
+        whole = waiting_document(Submission(self.job_id, "p", "quiet", Launch(), created_ms=1000))
+        return {**whole, **super().document(), "name": "quiet"}
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from penstock.job.journal import now_ms
+from penstock.server.dispatcher import processes as processes_module
 from penstock.server.dispatcher import supervisor as supervisor_module
 from penstock.server.dispatcher.database import open_database
 from penstock.server.dispatcher.processes import (
@@ -59,6 +60,14 @@ def test_checkpoints_of_a_job_that_is_over_go_even_if_the_dispatcher_is_killed_t
     assert found is not None and (found.state, found.outcome) == (ENDED, "FINISHED")
     assert not (folder / "checkpoints").exists()
     registry.close()
+
+
+@pytest.fixture(autouse=True)
+def _drivers() -> Iterator[None]:
+    """None outlives its test."""
+    yield
+    for child in list(processes_module._children.values()):
+        child.wait(60)
 
 
 @pytest.fixture

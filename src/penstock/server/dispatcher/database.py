@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -43,8 +43,11 @@ class Database(Protocol):
     bytes_type: str
     """What the type of a column of bytes is called."""
 
-    def transaction(self) -> Any:
+    def transaction(self) -> AbstractContextManager[Transaction]:
         """A context manager that gives a `Transaction`: all of it happens, or nothing."""
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """A context manager that gives a `Transaction` that only reads, and waits for none that writes."""
 
     def close(self) -> None:
         """Let go of connections."""
@@ -84,36 +87,42 @@ class SqliteDatabase:
 
     def __init__(self, path: Path) -> None:
         make_own(str(path.absolute().parent))
-        self._lock = threading.Lock()
+        self._lock, self._read_lock = threading.Lock(), threading.Lock()
         self._path = path
         try:
-            self._connection = sqlite3.connect(
-                path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            self._connection.row_factory = sqlite3.Row
+            self._connection = _connected(path)
             path.chmod(0o600)
             # Readers do not wait for a writer; what is committed survives the death of the process, and of the machine.
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
+            self._reader = _connected(path)
+            self._reader.execute("PRAGMA query_only=ON")
             self._opened = path.stat()
         except sqlite3.Error as error:
             raise self._told(error) from None
 
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> AbstractContextManager[Transaction]:
         """All that is done in it happens, or nothing."""
-        with self._lock:
+        # At once a writer: one that turns into one later may find that another was quicker.
+        return self._transaction(self._lock, self._connection, "BEGIN IMMEDIATE")
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """All that is read in it is of one moment."""
+        return self._transaction(self._read_lock, self._reader, "BEGIN")
+
+    @contextmanager
+    def _transaction(self, lock: threading.Lock, connection: sqlite3.Connection, begin: str) -> Iterator[Transaction]:
+        with lock:
             self._check_file()
             try:
-                # At once a writer: one that turns into one later may find that another was quicker.
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield _SqliteTransaction(self._connection)
-                self._connection.execute("COMMIT")
+                connection.execute(begin)
+                yield _SqliteTransaction(connection)
+                connection.execute("COMMIT")
             except sqlite3.Error as error:
-                self._roll_back()
+                _roll_back(connection)
                 raise self._told(error) from None
             except BaseException:
-                self._roll_back()
+                _roll_back(connection)
                 raise
 
     def _check_file(self) -> None:
@@ -128,10 +137,6 @@ class SqliteDatabase:
                 "start the server again"
             )
 
-    def _roll_back(self) -> None:
-        if self._connection.in_transaction:  # where there is no space SQLite has done it already
-            self._connection.execute("ROLLBACK")
-
     def _told(self, error: sqlite3.Error) -> ConfigurationError:
         text = str(error)
         is_broken = "not a database" in text or "malformed" in text
@@ -140,9 +145,21 @@ class SqliteDatabase:
         return ConfigurationError(f"registry {self._path} cannot be used: {text}{advice}")
 
     def close(self) -> None:
-        """Let go of the connection."""
-        with self._lock:
+        """Let go of the connections."""
+        with self._lock, self._read_lock:
+            self._reader.close()
             self._connection.close()
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:  # where there is no space SQLite has done it already
+        connection.execute("ROLLBACK")
 
 
 class _PostgresTransaction:
@@ -209,6 +226,10 @@ class PostgresDatabase:
                         raise
                     self._connection.close()
                     raise ConfigurationError(f"{_GONE}: {error}") from None
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """One like any other: where several machines write, few readers wait."""
+        return self.transaction()
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -11,7 +11,7 @@ from penstock.errors import JobNotFoundError, PenstockError
 from penstock.server.dispatcher.leadership import Leadership
 from penstock.server.dispatcher.processes import HOST
 from penstock.server.dispatcher.registry import ENDED, HISTORY_KEPT, Registry
-from penstock.server.dispatcher.remote_drivers import SILENT_MS, RemoteView
+from penstock.server.dispatcher.remote_drivers import SILENT_MS, Decoded, RemoteView
 from penstock.server.dispatcher.submitted_views import SubmittedView, with_submission
 from penstock.server.dispatcher.supervisor import Supervisor
 from penstock.server.job_views import Document, JobView
@@ -33,6 +33,7 @@ class Dispatcher:
         self.supervisor = Supervisor(registry, folder, history)
         self._leadership = Leadership(registry, self.holder, url)
         self._local = LocalJobs()
+        self._decoded = Decoded()
         self._ended = threading.Event()
         self._threads = [
             threading.Thread(target=self._keep_lead, name="penstock-lease", daemon=True),
@@ -75,8 +76,13 @@ class Dispatcher:
         alive = {each.job_id: each for each in submissions if each.state != ENDED}
         for view in self._local.running():
             found.setdefault(view.job_id, SubmittedView(view, self.registry, alive.get(view.job_id), self._just_left))
-        for job_id in self.registry.reporting_jobs(SILENT_MS):
-            found.setdefault(job_id, RemoteView(job_id, self.registry))
+        reported, history = self.registry.reporting_jobs(SILENT_MS), self.registry.history()
+        contents = self.registry.reports(
+            [each for each, ms in reported if not self._decoded.is_known(("report", each), ms)]
+        )
+        for job_id, seen_ms in reported:
+            content = contents.get(job_id)
+            found.setdefault(job_id, RemoteView(job_id, self.registry, seen_ms, self._decoded, content))
         for left in self._local.left():
             # What has just ended is not in the history yet; what ended before another start of the job is not meant.
             starter = alive.get(left.job_id)
@@ -86,8 +92,10 @@ class Dispatcher:
             if submission.state != ENDED:
                 waiting = SubmittedView(None, self.registry, submission)
                 found.setdefault(waiting.job_id, waiting)
-        for job_id, _ in self.registry.history():
-            found.setdefault(job_id, HistoryView(job_id, self.registry))
+        for job_id, ended_ms in history:
+            found.setdefault(job_id, HistoryView(job_id, self.registry, ended_ms, self._decoded))
+        names = {("report", job_id) for job_id, _ in reported} | {("history", job_id) for job_id, _ in history}
+        self._decoded.keep_only(names)
         for submission in submissions:
             waiting = SubmittedView(None, self.registry, submission)
             found.setdefault(waiting.job_id, waiting)
@@ -112,9 +120,11 @@ class Dispatcher:
 class HistoryView:
     """A job that is over; its document is read when it is asked for."""
 
-    def __init__(self, job_id: str, registry: Registry) -> None:
+    def __init__(self, job_id: str, registry: Registry, ended_ms: int, read: Decoded) -> None:
         self._job_id = job_id
         self._registry = registry
+        self._ended_ms = ended_ms
+        self._read = read
 
     @property
     def job_id(self) -> str:
@@ -123,10 +133,14 @@ class HistoryView:
 
     def document(self) -> Document:
         """The last document."""
+        document = self._read.of(("history", self._job_id), self._ended_ms, self._last)
+        return with_submission(document, self._registry)
+
+    def _last(self) -> Document:
         document = self._registry.ended_job(self._job_id)
         if document is None:
             raise JobNotFoundError(f"job {self._job_id} is too long over to be known")
-        return with_submission(document, self._registry)
+        return document
 
     def threads(self) -> list[dict[str, str]]:
         """There are none."""

@@ -131,7 +131,7 @@ class Registry:
 
     def lease(self) -> Lease | None:
         """Who leads, or led last; None if nobody ever did."""
-        with self._database.transaction() as transaction:
+        with self._database.reading() as transaction:
             rows = transaction.rows(f"SELECT {_LEASE} FROM leases WHERE name = 'leader'")
         return Lease(**rows[0]) if rows else None
 
@@ -186,14 +186,14 @@ class Registry:
 
     def programs(self) -> list[Row]:
         """All programs without their content, the latest first."""
-        with self._database.transaction() as transaction:
+        with self._database.reading() as transaction:
             return list(
                 transaction.rows("SELECT id, name, uploaded_ms, requirements FROM programs ORDER BY uploaded_ms DESC")
             )
 
     def program(self, program_id: str) -> Row:
         """One program with its content; raises JobNotFoundError."""
-        with self._database.transaction() as transaction:
+        with self._database.reading() as transaction:
             rows = transaction.rows("SELECT * FROM programs WHERE id = ?", program_id)
         if not rows:
             raise JobNotFoundError(f"no program has the id {program_id!r}; /jars lists them")
@@ -220,12 +220,12 @@ class Registry:
 
     def submissions(self, *states: str) -> list[Submission]:
         """Those in given states, or all; the latest first."""
-        with self._database.transaction() as transaction:
+        with self._database.reading() as transaction:
             return _submissions(transaction, *states)
 
     def submission(self, submission_id: str) -> Submission | None:
         """One of them."""
-        with self._database.transaction() as transaction:
+        with self._database.reading() as transaction:
             rows = transaction.rows("SELECT content FROM submissions WHERE id = ?", submission_id)
         return _read(rows[0]) if rows else None
 
@@ -274,18 +274,19 @@ class Registry:
                 *(document["id"], document["ended_ms"] or document["now_ms"], content),
             )
             old = transaction.rows("SELECT job_id FROM history ORDER BY ended_ms DESC")[most:]
+            old = [row for row in old if row["job_id"] != document["id"]]  # the oldest, if a clock was set back
             for row in old:
                 transaction.run("DELETE FROM history WHERE job_id = ?", row["job_id"])
 
     def history(self) -> list[tuple[str, int]]:
         """Ids of ended jobs and when they ended, the latest first."""
-        with self._database.transaction() as transaction:
+        with self._database.reading() as transaction:
             rows = transaction.rows("SELECT job_id, ended_ms FROM history ORDER BY ended_ms DESC")
         return [(row["job_id"], row["ended_ms"]) for row in rows]
 
     def ended_job(self, job_id: str) -> dict[str, Any] | None:
         """The document of a job that has ended."""
-        with self._database.transaction() as transaction:
+        with self._database.reading() as transaction:
             rows = transaction.rows("SELECT document FROM history WHERE job_id = ?", job_id)
         return json.loads(zlib.decompress(bytes(rows[0]["document"]))) if rows else None
 
@@ -308,19 +309,30 @@ class Registry:
 
     def report(self, job_id: str, within_ms: int) -> bytes | None:
         """What a driver said within the last milliseconds."""
-        with self._database.transaction() as transaction:
+        with self._database.reading() as transaction:
             since = transaction.now_ms() - within_ms
             rows = transaction.rows("SELECT document FROM reports WHERE job_id = ? AND seen_ms >= ?", job_id, since)
         return bytes(rows[0]["document"]) if rows else None
 
-    def reporting_jobs(self, within_ms: int) -> list[str]:
-        """The jobs whose drivers were heard of within the last milliseconds."""
-        with self._database.transaction() as transaction:
-            since = transaction.now_ms() - within_ms
+    def reporting_jobs(self, within_ms: int) -> list[tuple[str, int]]:
+        """The jobs whose drivers were heard of within the last milliseconds, and when."""
+        with self._database.reading() as transaction:
+            now = transaction.now_ms()
+            rows = transaction.rows(
+                "SELECT job_id, seen_ms FROM reports WHERE seen_ms >= ? ORDER BY job_id", now - within_ms
+            )
+        if any(row["seen_ms"] > now for row in rows):
             # A clock that was set back: what was heard in its future counts from now on.
-            transaction.run("UPDATE reports SET seen_ms = ? WHERE seen_ms > ?", since + within_ms, since + within_ms)
-            rows = transaction.rows("SELECT job_id FROM reports WHERE seen_ms >= ? ORDER BY job_id", since)
-        return [row["job_id"] for row in rows]
+            with self._database.transaction() as transaction:
+                transaction.run("UPDATE reports SET seen_ms = ? WHERE seen_ms > ?", now, now)
+        return [(row["job_id"], row["seen_ms"]) for row in rows]
+
+    def reports(self, job_ids: list[str]) -> dict[str, bytes]:
+        """What some drivers said last."""
+        statement = "SELECT document FROM reports WHERE job_id = ?"
+        with self._database.reading() as transaction:
+            found = {job_id: transaction.rows(statement, job_id) for job_id in job_ids}
+        return {job_id: bytes(rows[0]["document"]) for job_id, rows in found.items() if rows}
 
     def add_request(self, request_id: str, job_id: str, content: str) -> None:
         """Ask something of a driver."""
@@ -329,7 +341,7 @@ class Registry:
 
     def requests(self, job_id: str) -> list[tuple[str, str]]:
         """What is asked of a driver and not answered yet."""
-        with self._database.transaction() as transaction:
+        with self._database.reading() as transaction:
             rows = transaction.rows("SELECT id, content FROM requests WHERE job_id = ? AND outcome IS NULL", job_id)
         return [(row["id"], row["content"]) for row in rows]
 
@@ -350,7 +362,7 @@ class Registry:
 
     def fact(self, name: str) -> str:
         """A remembered text; empty if there is none."""
-        with self._database.transaction() as transaction:
+        with self._database.reading() as transaction:
             rows = transaction.rows("SELECT value FROM facts WHERE name = ?", name)
         return str(rows[0]["value"]) if rows else ""
 

@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter
@@ -14,9 +15,9 @@ from pydantic import BaseModel
 
 from penstock.errors import JobNotFoundError, PenstockError
 from penstock.server.answers import Json, Refusal
+from penstock.server.checked_documents import flaw
 from penstock.server.dispatcher.registry import Registry
 from penstock.server.job_views import ENDED, Document
-from penstock.server.local_jobs import is_document
 
 SILENT_MS = 30_000
 """A driver that has not been heard of for so long does not count as running."""
@@ -24,12 +25,42 @@ SILENT_MS = 30_000
 _LOOK_SECONDS = 0.2
 
 
+class Decoded:
+    """Documents of the registry that are read again only when they have changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[int, Document]] = {}
+
+    def of(self, name: tuple[str, str], stamp: int, read: Callable[[], Document]) -> Document:
+        """The document of a name as it was at a stamp."""
+        known = self._known.get(name)
+        if known is None or known[0] != stamp:
+            known = stamp, read()
+            self._known[name] = known
+        return known[1]
+
+    def is_known(self, name: tuple[str, str], stamp: int) -> bool:
+        """Whether a document as it was at a stamp need not be read."""
+        return name in self._known and self._known[name][0] == stamp
+
+    def keep_only(self, names: set[tuple[str, str]]) -> None:
+        """Forget the others."""
+        for name in self._known.keys() - names:
+            self._known.pop(name, None)
+
+
 class RemoteView:
     """A job on another machine; requests wait in the registry until its driver calls the next time."""
 
-    def __init__(self, job_id: str, registry: Registry) -> None:
+    def __init__(
+        self, job_id: str, registry: Registry, seen_ms: int, read: Decoded, content: bytes | None = None
+    ) -> None:
+        """Take what the driver has said, if it is at hand."""
         self._job_id = job_id
         self._registry = registry
+        self._content = content
+        self._seen_ms = seen_ms
+        self._read = read
 
     @property
     def job_id(self) -> str:
@@ -38,7 +69,10 @@ class RemoteView:
 
     def document(self) -> Document:
         """What the driver said last."""
-        content = self._registry.report(self._job_id, SILENT_MS)
+        return self._read.of(("report", self._job_id), self._seen_ms, self._reported)
+
+    def _reported(self) -> Document:
+        content = self._content or self._registry.report(self._job_id, SILENT_MS)
         if content is None:
             raise JobNotFoundError(f"the driver of job {self._job_id} has not been heard of for a while")
         return dict(json.loads(zlib.decompress(content)))
@@ -95,8 +129,9 @@ def driver_routes(registry: Registry, history: int) -> APIRouter:
     def report(body: ReportBody) -> Json:
         """Take what a driver tells, and tell it what is asked of it."""
         document = body.document
-        if not is_document(document) or not isinstance(document.get("process"), dict):
-            raise Refusal(400, "this is not the document of a job of this version of Penstock")
+        found = flaw(document)
+        if found is not None:
+            raise Refusal(400, f"this is not the document of a job of this version of Penstock: {found}")
         # A path of another machine must not be read on this one.
         document["process"] = {**document["process"], "log": None, "submission": None}
         for outcome in body.outcomes:

@@ -8,6 +8,7 @@ leader any more turns it away. Times are measured by watching, since clocks diff
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
@@ -25,6 +26,7 @@ from penstock.job.journal import now_ms
 from penstock.job.program import CHECKPOINTS
 from penstock.job.running_jobs import running_jobs
 from penstock.scratch import make_private
+from penstock.server.checked_documents import flaw
 from penstock.server.dispatcher.environments import clear_drafts, python_for
 from penstock.server.dispatcher.leadership import Watched
 from penstock.server.dispatcher.processes import (
@@ -38,7 +40,6 @@ from penstock.server.dispatcher.processes import (
 from penstock.server.dispatcher.programs import Program, entry_of, requirements_of, unpacked
 from penstock.server.dispatcher.registry import ENDED, PREPARING, RUNNING, WAITING, Lead, Registry, Submission
 from penstock.server.dispatcher.restarts import next_delay_ms
-from penstock.server.local_jobs import is_document
 
 LOST_SECONDS = 15.0
 """A machine whose dispatcher has not been heard of for so long is taken for lost, with the drivers on it."""
@@ -95,17 +96,26 @@ class Supervisor:
     # ---- what has happened ----
 
     def _take_in_ended(self) -> None:
-        """Take what ended jobs have left into the history."""
-        fact = f"ended:{HOST}:{self._ended.path}"
-        last = self._registry.fact(fact)
-        for name in self._ended.names():
-            if name <= last:
+        """Take what ended jobs have left into the history.
+
+        What is taken is remembered by name: a job may end with an earlier name than one before, by a clock set back.
+        """
+        fact, names = f"ended:{HOST}:{self._ended.path}", self._ended.names()
+        text = self._registry.fact(fact)
+        taken = _taken(text, names)
+        for name in names:
+            if name in taken:
                 continue
             document = self._ended.read(name)
-            if is_document(document):
+            if flaw(document) is None:
                 self._registry.add_history(document, self._history)
                 self._note_end(document)
-            self._registry.set_fact(fact, name)
+            elif document is not None:
+                _log.warning("%s is left out of the history: %s", self._ended.path / name, flaw(document))
+            taken.add(name)
+        told = json.dumps(sorted(taken.intersection(names)))
+        if told != text:
+            self._registry.set_fact(fact, told)
 
     def _note_end(self, document: dict[str, Any]) -> None:
         submission = self._registry.submission(str(document["process"].get("submission")))
@@ -273,6 +283,13 @@ class Supervisor:
             CHECKPOINTS: str(folder / "checkpoints"),
         }
         return start_driver(command, environment, place, log), [*arguments, *submission.launch.arguments]
+
+
+def _taken(text: str, names: list[str]) -> set[str]:
+    """The names of what was taken; an earlier version noted the last one only, and took them in order."""
+    if text.startswith("["):
+        return set(json.loads(text))
+    return {name for name in names if name <= text}
 
 
 def _options(submission: Submission) -> list[str]:
