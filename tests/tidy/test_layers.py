@@ -23,6 +23,7 @@ LAYERS: dict[str, set[str]] = {
     "pyflink_names": set(),
     "scratch": {"errors"},
     "tokens": {"errors", "scratch"},
+    "http_limits": set(),
     "java": {"errors", "user_cache"},
     "kafka_broker": {"errors", "java", "process_ids", "user_cache"},
     # The foundation: types, configuration, metrics, files, keys.
@@ -65,10 +66,10 @@ LAYERS: dict[str, set[str]] = {
     # Drives the engine that needs no Spark, and plugs crashes into it.
     "testing": CORE | VERSIONS | {"asynchronous", "datastream", "engine.in_process", "job", "table"},
     # Follows checkpoint directories and answers from its own copy; no job and no engine is asked for anything.
-    "queryable": CORE | VERSIONS | {"job.cards", "scratch", "tokens", "user_cache"},
+    "queryable": CORE | VERSIONS | {"http_limits", "job.cards", "scratch", "tokens", "user_cache"},
     "server": CORE
     | VERSIONS
-    | {"datastream", "engine", "job", "queryable", "scratch", "table", "tokens", "user_cache"},
+    | {"datastream", "engine", "http_limits", "job", "queryable", "scratch", "table", "tokens", "user_cache"},
     "cli": CORE
     | VERSIONS
     | {

@@ -18,12 +18,16 @@ _PATIENCE_SECONDS = 30.0
 _INPUT = 0
 
 
+NO_FILE = "-"
+"""In place of the file: nobody looks after the program, as with `penstock run --detached`."""
+
+
 def main(exit_file: str) -> None:
     """Run the command line with the arguments that come, and leave the exit code; the dispatcher may be gone then."""
     arguments = _received(_PATIENCE_SECONDS)
     if arguments is None:
         _leave(exit_file, NOT_STARTED)
-        sys.exit("penstock: who started this driver does not lead any more; it ends")
+        sys.exit("penstock: who started this driver does not lead any more, or has died; it ends")
     run(exit_file, arguments)
 
 
@@ -60,6 +64,8 @@ def run(exit_file: str, arguments: list[str]) -> None:
 
 
 def _leave(exit_file: str, code: int) -> None:
+    if exit_file == NO_FILE:
+        return
     temporary = f"{exit_file}.tmp"
     with open(temporary, "w") as stream:
         stream.write(str(code))

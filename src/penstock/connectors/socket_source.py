@@ -1,13 +1,16 @@
 """The socket source: at most once, because a socket cannot be read again.
 
 Beside the driver a thread reads the socket and numbers the lines; tasks fetch them from it by number, with a token,
-over a connection of their own, so a task that is run again gets the same lines. Lines die with the process of the
-driver: what it had taken and no checkpoint holds is lost, and the next start goes on with what the socket says then.
+over a connection of their own, so a task that is run again gets the same lines. The token is a part of the source,
+which only tasks have, and never of the name of its partition, which metrics and checkpoints tell. Lines die with the
+process of the driver: what it had taken and no checkpoint holds is lost, and the next start goes on with what the
+socket says then.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import json
 import logging
 import secrets
@@ -16,8 +19,10 @@ import socketserver
 import threading
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
+from penstock.common.strangers import StrangersServer
 from penstock.connectors.source import (
     Counted,
     FoundPartition,
@@ -36,6 +41,8 @@ _HELD_LINES = 1_000_000
 _PAUSE_SECONDS = 0.5
 _FETCHED = 10_000
 _TIMEOUT_SECONDS = 30.0
+_PROOF_SECONDS = 5.0
+_REQUEST_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class SocketSource(PartitionedSource):
     delimiter: str = "\n"
     max_retry: int = 0
     driver_host: str | None = None
+    token: str = field(default_factory=lambda: secrets.token_hex(16), repr=False, compare=False, kw_only=True)
 
     def is_bounded(self) -> bool:
         """Nobody knows."""
@@ -74,7 +82,7 @@ class SocketSource(PartitionedSource):
 
     def create_reader(self, name: str, subtask: int) -> PartitionReader:
         """Make what fetches lines."""
-        return _LineFetcher(name)
+        return _LineFetcher(name, self.token)
 
 
 class _HeldLines:
@@ -119,26 +127,39 @@ class _HeldLines:
             return [self._lines[number - self._first] for number in held]
 
 
-class _Server(socketserver.ThreadingTCPServer):
-    daemon_threads = True
-    allow_reuse_address = True
+class _Server(StrangersServer, socketserver.TCPServer):
     lines: _HeldLines
     token: str
 
 
 class _Answer(socketserver.StreamRequestHandler):
-    """Answers requests for ranges of lines, each a line of JSON."""
+    """Gives who proves to know the token a nonce, and then ranges of lines, each for a line of JSON."""
 
     server: _Server
+    timeout = _PROOF_SECONDS
 
     def handle(self) -> None:
-        for request in self.rfile:
-            asked = json.loads(request)
-            if not secrets.compare_digest(str(asked.get("token")), self.server.token):
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):  # who is no task of ours is told nothing
+            nonce = secrets.token_hex(16)
+            self._send(nonce)
+            if not hmac.compare_digest(str(self._received()), _proof(self.server.token, nonce)):
                 return
-            found = self.server.lines.some(int(asked["start"]), int(asked["stop"]))
-            self.wfile.write(json.dumps(found).encode() + b"\n")
-            self.wfile.flush()
+            self.server.strangers.remove(self.request)
+            self.connection.settimeout(_TIMEOUT_SECONDS)
+            while asked := self._received():
+                self._send(self.server.lines.some(int(asked["start"]), int(asked["stop"])))
+
+    def _received(self) -> Any:
+        line = self.rfile.readline(_REQUEST_BYTES)
+        return json.loads(line) if line.endswith(b"\n") else None
+
+    def _send(self, content: object) -> None:
+        self.wfile.write(json.dumps(content).encode() + b"\n")
+        self.wfile.flush()
+
+
+def _proof(token: str, nonce: str) -> str:
+    return hmac.new(token.encode(), nonce.encode(), "sha256").hexdigest()
 
 
 class _SocketEnumerator(PartitionEnumerator):
@@ -157,8 +178,9 @@ class _SocketEnumerator(PartitionEnumerator):
         self._connection = self._connected()
         host = self._source.driver_host or "127.0.0.1"
         self._server = _Server((host, 0), _Answer)
-        self._server.lines, self._server.token = self._lines, secrets.token_hex(16)
-        self._partition = f"{host}:{self._server.server_address[1]}/{self._server.token}"
+        self._server.lines, self._server.token = self._lines, self._source.token
+        # Every start has a name of its own, though it may get the port of one before.
+        self._partition = f"{host}:{self._server.server_address[1]}/{secrets.token_hex(4)}"
         threading.Thread(target=self._server.serve_forever, daemon=True, name="penstock-socket-lines").start()
         threading.Thread(target=self._receive, daemon=True, name="penstock-socket").start()
         return {self._partition: FoundPartition(0)}
@@ -241,8 +263,9 @@ class _SocketEnumerator(PartitionEnumerator):
 
 
 class _LineFetcher(PartitionReader):
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, token: str) -> None:
         self._name = name
+        self._token = token
 
     def read(self, ranges: Sequence[PartitionRange]) -> Iterator[tuple[str, PartitionItem]]:
         for each in ranges:
@@ -255,7 +278,7 @@ class _LineFetcher(PartitionReader):
                 yield each.name, Counted("lost_records", each.stop - at)
 
     def _fetched(self, wanted: PartitionRange) -> Iterator[list[str]]:
-        address, _, token = wanted.name.partition("/")
+        address = wanted.name.partition("/")[0]
         host, _, port = address.rpartition(":")
         at = wanted.start
         try:
@@ -263,8 +286,10 @@ class _LineFetcher(PartitionReader):
                 socket.create_connection((host, int(port)), timeout=_TIMEOUT_SECONDS) as connection,
                 connection.makefile("rb") as answers,
             ):
+                proof = _proof(self._token, json.loads(answers.readline(_REQUEST_BYTES)))
+                connection.sendall(json.dumps(proof).encode() + b"\n")
                 while at < wanted.stop:
-                    request = {"token": token, "start": at, "stop": wanted.stop}
+                    request = {"start": at, "stop": wanted.stop}
                     connection.sendall(json.dumps(request).encode() + b"\n")
                     lines: list[str] = json.loads(answers.readline() or b"[]")
                     if not lines:

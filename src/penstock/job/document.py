@@ -13,12 +13,12 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.job_failure import JobFailure
+from penstock.common.masking import shown
 from penstock.graph.declared_settings import SETTINGS
 from penstock.graph.plan import Vertex
 from penstock.graph.plan_data import plan_data, vertex_key
@@ -36,8 +36,6 @@ LOG_FILE = "PENSTOCK_LOG_FILE"
 SUBMISSION = "PENSTOCK_SUBMISSION"
 """Variable that tells a driver which program of a dispatcher it runs."""
 
-HIDDEN = "******"
-_SECRET = re.compile(r"password|passwd|secret|token|credential|api-?key|access\.?key|jaas|auth", re.IGNORECASE)
 _PLACE = re.compile(r"^in operator '(?P<name>.*)' \(uid '(?P<uid>.*)', subtask (?P<subtask>\d+)\)", re.MULTILINE)
 _RECORD = re.compile(r"^record: (?P<record>.*)$", re.MULTILINE)
 
@@ -122,19 +120,6 @@ def shown_settings(job: Job) -> dict[str, str]:
     found |= job.settings.spark_config
     found |= job.settings.job_parameters
     return {key: shown(key, value) for key, value in sorted(found.items()) if value is not None}
-
-
-def shown(key: str, value: Any) -> str:
-    """A setting for people to read."""
-    if _SECRET.search(key):
-        return HIDDEN
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {shown(str(name), each)}" for name, each in value.items())
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (tuple, list)):
-        return ", ".join(map(str, value))
-    return str(value)
 
 
 def _subtasks(job: Job) -> dict[str, list[dict[str, Any]]]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
+from penstock.common.strangers import StrangersServer
 from penstock.errors import PenstockError
 from penstock.metrics.prometheus import exposition, library
 
 HOST = "127.0.0.1"
 _PATHS = ("/metrics", "/")
+_HOST_NAME = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
+_REQUEST_SECONDS = 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +55,7 @@ def serve_metrics(
     return endpoint
 
 
-def _first_free(ports: range, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
+def _first_free(ports: range, handler: type[BaseHTTPRequestHandler]) -> HTTPServer:
     taken: OSError | None = None
     for port in ports:
         try:
@@ -62,13 +66,19 @@ def _first_free(ports: range, handler: type[BaseHTTPRequestHandler]) -> Threadin
     raise OSError(f"no port of {shown} is free ({taken})")
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
+class _Server(StrangersServer, HTTPServer):
+    """Who sends no request is hung up on."""
 
 
 def _handler(document: Callable[[], dict[str, Any]]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        timeout = _REQUEST_SECONDS
+
         def do_GET(self) -> None:
+            if _HOST_NAME.fullmatch(self.headers.get("Host", HOST)) is None:
+                # The page of another site, whose name leads here.
+                self.send_error(421, "this page does not go by that host name")
+                return
             if self.path.partition("?")[0] not in _PATHS:
                 self.send_error(404, "there is only /metrics here")
                 return

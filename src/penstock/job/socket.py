@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from penstock.common.strangers import Strangers
 from penstock.errors import PenstockError
 
 Request = dict[str, Any]
@@ -44,6 +45,7 @@ class JobSocket:
         self._path = path
         self._listener, self.address = _listen(path)
         self._is_closed = False
+        self._strangers = Strangers()
         threading.Thread(target=self._serve, name="penstock-requests", daemon=True).start()
 
     def close(self) -> None:
@@ -66,6 +68,7 @@ class JobSocket:
                 if self._is_closed:
                     connection.close()
                     return
+                self._strangers.add(connection)
                 thread = threading.Thread(target=self._handle, args=(connection,), name="penstock-request", daemon=True)
                 _answering.add(thread)
                 thread.start()
@@ -74,10 +77,13 @@ class JobSocket:
         try:
             with connection, suppress(OSError):  # who asked may not wait for the answer
                 connection.settimeout(_REQUEST_SECONDS)
-                reply = self._reply_to(_read_line(connection, _REQUEST_BYTES))
+                line = _read_line(connection, _REQUEST_BYTES)
+                self._strangers.remove(connection)
+                reply = self._reply_to(line)
                 connection.settimeout(_REPLY_SECONDS)
                 connection.sendall(json.dumps(reply).encode() + b"\n")
         finally:
+            self._strangers.remove(connection)
             _answering.discard(threading.current_thread())
 
     def _reply_to(self, line: bytes) -> dict[str, Any]:
@@ -177,7 +183,10 @@ def _read_line(connection: socket.socket, most: int | None) -> bytes:
     """What comes up to the end of a line, or of the connection."""
     pieces: list[bytes] = []
     size = 0
+    give_up = None if most is None else time.monotonic() + _REQUEST_SECONDS
     while most is None or size < most:
+        if give_up is not None and time.monotonic() > give_up:
+            raise TimeoutError("the request comes too slowly")
         piece = connection.recv(65536)
         pieces.append(piece)
         size += len(piece)

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 import penstock
 from penstock.errors import ConfigurationError
+from penstock.http_limits import LimitedProtocol
 from penstock.queryable.replicas import Replicas
 from penstock.queryable.router import queryable_router
 from penstock.queryable.tokens import TokenGuard
@@ -74,5 +75,8 @@ def query_server(replicas: Replicas, listening: Listening) -> uvicorn.Server:
         ssl_certfile=listening.certificate,
         ssl_keyfile=listening.key,
         lifespan="off",
+        http=LimitedProtocol,
+        limit_concurrency=500,
+        h11_max_incomplete_event_size=64 * 1024,
     )
     return uvicorn.Server(config)

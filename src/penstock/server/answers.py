@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from penstock.errors import ConfigurationError, JobNotFoundError, PenstockError
@@ -67,6 +68,10 @@ def tell_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     def tell_http(request: Request, error: HTTPException) -> Response:
         return refused(error.status_code, str(error.detail))
+
+    @app.exception_handler(ClientDisconnect)
+    def tell_nobody(request: Request, error: ClientDisconnect) -> Response:
+        return refused(400, "the request has no end")
 
     @app.exception_handler(Exception)
     def tell_bug(request: Request, error: Exception) -> Response:

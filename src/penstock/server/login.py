@@ -39,10 +39,10 @@ def login_routes(access: Access, *, has_tls: bool) -> APIRouter:
     def page(code: str | None = None) -> Response:
         if access.is_open:
             return RedirectResponse("/", 303)
-        role = None if code is None else access.role_of_link_code(code)
+        role = None if code is None else access.take_link_code(code)
         if role is not None:
             return entered(role)
-        message = "" if code is None else "<p>This link is too old. Log in with a token.</p>"
+        message = "" if code is None else "<p>This link is too old, or was followed before. Log in with a token.</p>"
         return HTMLResponse(_PAGE.format(message=message), 200 if code is None else 401)
 
     @router.post("/login", include_in_schema=False)
@@ -59,7 +59,8 @@ def login_routes(access: Access, *, has_tls: bool) -> APIRouter:
         return entered(role)
 
     @router.post("/logout", include_in_schema=False)
-    def log_out() -> Response:
+    def log_out(request: Request) -> Response:
+        access.end_session(request.cookies.get(COOKIE, ""))
         answer = RedirectResponse("/login", 303)
         answer.delete_cookie(COOKIE)
         return answer

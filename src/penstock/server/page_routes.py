@@ -11,9 +11,9 @@ import penstock
 from penstock.server.access import Access
 from penstock.server.answers import Json
 from penstock.server.documents import Documents
+from penstock.server.guard import role_of
 from penstock.server.health import health, summary
 from penstock.server.job_views import Document
-from penstock.tokens import Role
 
 # These do not change while a job runs, or only what `live` asks for in parts; the document has all of it.
 _LEFT_OUT = ("explanation", "settings", "metrics", "exceptions", "checkpoints")
@@ -26,7 +26,7 @@ def page_routes(documents: Documents, access: Access) -> APIRouter:
     @router.get("/penstock/session", tags=["penstock"])
     def session(request: Request) -> Json:
         """What who asks may do, and which version answers."""
-        role: Role = getattr(request.state, "role", Role.READ)
+        role = role_of(request)
         return Json({"role": role.name.lower(), "is_open": access.is_open, "version": penstock.__version__})
 
     @router.get("/penstock/overview", tags=["penstock"])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from penstock.common.masking import masked
 from penstock.errors import ConfigurationError
 from penstock.job.cards import user_folder
-from penstock.scratch import make_own
+from penstock.scratch import make_own, open_private
 from penstock.server.access import Access, own_access, token_file_access
 from penstock.server.app import PAGES, create_app
 from penstock.server.cluster_routes import ServerFacts
@@ -85,8 +86,10 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
     shut_down: list[Callable[[], None]] = []
     facts = ServerFacts(settings=_shown(options), log=options.log, can_submit=True, shut_down=lambda: shut_down[0]())
     listener = place.listen()
+    registry = Registry(open_database(options.registry_url()))
+    access = replace(access, used_up=registry)
     dispatcher = Dispatcher(
-        Registry(open_database(options.registry_url())),
+        registry,
         Path(make_own(str(options.data_folder().absolute()))),
         place.url(listener),
         options.history,
@@ -127,6 +130,8 @@ def _end(number: int, frame: object) -> None:
 
 def _log_to(path: Path) -> None:
     try:
+        with open(path, "a", opener=open_private):
+            path.chmod(0o600)  # one that was there may be everybody's
         logging.basicConfig(filename=path, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     except OSError as error:
         raise ConfigurationError(f"log {path} cannot be written: {error.strerror}; choose another --log") from None
@@ -144,4 +149,6 @@ def _sql_sessions(options: ServerOptions, dispatcher: Dispatcher) -> Sessions:
 
 
 def _shown(options: ServerOptions) -> dict[str, str]:
-    return {name.replace("_", "-"): str(value) for name, value in vars(options).items() if value is not None}
+    named = {name.replace("_", "-"): value for name, value in vars(options).items() if value is not None}
+    # The names of files are no secrets, whatever is in them.
+    return {name: str(value) if isinstance(value, Path | bool) else masked(str(value)) for name, value in named.items()}

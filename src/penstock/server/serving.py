@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from penstock.errors import ConfigurationError
+from penstock.http_limits import LimitedProtocol
 from penstock.server.access import Access
 from penstock.server.app import create_app
 from penstock.server.cluster_routes import ServerFacts
@@ -106,6 +107,7 @@ class HttpServer:
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
+                http=LimitedProtocol,
                 log_level="warning",
                 access_log=False,
                 lifespan="off",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from penstock.common.masking import shown
 from penstock.errors import SqlError
 from penstock.table.catalog.columns import ComputedColumn, MetadataColumn, PhysicalColumn
 from penstock.table.catalog.entries import CatalogTable, CatalogView
@@ -62,7 +63,7 @@ class Shower:
 
     def _catalog_text(self, name: str) -> str:
         catalog = self._manager.catalog(name)
-        options = ",\n".join(f"  '{key}' = '{value}'" for key, value in catalog.options.items())
+        options = ",\n".join(f"  '{key}' = '{shown(key, value)}'" for key, value in catalog.options.items())
         comment = f"COMMENT '{catalog.comment}'\n" if catalog.comment else ""
         return f"CREATE CATALOG `{catalog.name}`\n{comment}WITH (\n{options}\n)\n"
 
@@ -119,6 +120,14 @@ class Shower:
             types.append(STRING)
         return told(titles, rows, types)
 
+    def create_statement(self, name: Name) -> str:
+        """The statement that makes a table as it is, with its passwords: for a program, not for people."""
+        entry = self._manager.resolve(name)
+        assert isinstance(entry, CatalogTable), name
+        full_name = self._manager.full_name(name)
+        full = ".".join(f"`{each}`" for each in full_name)
+        return create_table_text(full, entry, full_name in self._manager.temporary, is_shown=False)
+
     def _create_text(self, statement: Show) -> str:
         entry = self._manager.resolve(statement.name)
         full = ".".join(f"`{each}`" for each in self._manager.full_name(statement.name))
@@ -156,8 +165,8 @@ def _comments(table: CatalogTable) -> dict[str, str | None]:
     return {each.name: each.comment for each in table.schema.columns}
 
 
-def create_table_text(full_name: str, table: CatalogTable, is_temporary: bool) -> str:
-    """The statement that makes a table."""
+def create_table_text(full_name: str, table: CatalogTable, is_temporary: bool, *, is_shown: bool = True) -> str:
+    """The statement that makes a table; what is shown to people has no passwords in it."""
     lines = [f"  {_column_text(table, each.name)}" for each in table.schema.columns]
     watermark, key = table.schema.watermark, table.schema.primary_key
     if watermark is not None:
@@ -170,7 +179,8 @@ def create_table_text(full_name: str, table: CatalogTable, is_temporary: bool) -
         text += f"\nCOMMENT '{table.comment}'"
     if table.partition_keys:
         text += "\nPARTITIONED BY (" + ", ".join(f"`{each}`" for each in table.partition_keys) + ")"
-    options = ",\n".join(f"  '{key}' = '{value}'" for key, value in table.options.items())
+    told = {key: shown(key, value) if is_shown else value for key, value in table.options.items()}
+    options = ",\n".join(f"  '{key}' = '{value}'" for key, value in told.items())
     return f"{text}\nWITH (\n{options}\n)\n"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from penstock.common.configuration import Configuration
+from penstock.common.masking import shown
 from penstock.connectors.discarding_sink import DiscardingSink
 from penstock.connectors.driver_sinks import CollectSink
 from penstock.datastream.closeable_iterator import CloseableIterator
@@ -150,12 +151,18 @@ class TableEnvironment(FunctionRegistry):
     def _run_setting(self, statement: Statement) -> TableResult:
         if isinstance(statement, Set):
             if statement.key is None:
-                return told(("key", "value"), sorted(self._config.to_map().items()))
+                return told(
+                    ("key", "value"), [(key, shown(key, value)) for key, value in sorted(self._config.to_map().items())]
+                )
             self._config.set(statement.key, statement.value or "")
             return ok()
         assert isinstance(statement, Reset), statement
         self._config.remove(statement.key)
         return ok()
+
+    def create_statement(self, name: Name) -> str:
+        """The statement that makes a table as it is; unlike what SHOW CREATE TABLE shows it has its passwords."""
+        return self._shower.create_statement(name)
 
     def planned_writes(self, statement: Statement) -> list[tuple[str, Any]]:
         """The plans of an INSERT, a statement set or a CREATE TABLE ... AS, whose table is created then."""

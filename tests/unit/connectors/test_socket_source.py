@@ -5,18 +5,20 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import pytest
 
 from penstock.common import Configuration
+from penstock.common.strangers import MOST_STRANGERS
 from penstock.connectors.source import Counted, PartitionRange
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.socket import SocketTextSource
 from penstock.engine.in_process.job import StalledJob
 from penstock.errors import ConfigurationError, JobFailedError, SourceError
 from penstock.testing import CollectSink
+from tests.spark.waiting import wait_until
 
 
 @contextmanager
@@ -109,3 +111,61 @@ def test_mistakes_are_told() -> None:
         SocketTextSource("localhost", 0)
     with pytest.raises((JobFailedError, SourceError), match=r"cannot connect to 127.0.0.1:1"):
         list(live().socket_text_stream("127.0.0.1", 1).execute_and_collect())
+
+
+@contextmanager
+def served(source: SocketTextSource, lines: int) -> Iterator[tuple[str, PartitionRange]]:
+    """An enumerator that holds lines; its partition, and the range of them."""
+    enumerator = source.create_enumerator("socket")
+    try:
+        [partition] = enumerator.discover(None, 0)
+        wait_until(lambda: enumerator.ends({partition: 0}) == {partition: lines}, "the lines are there")
+        yield partition, PartitionRange(partition, 0, lines)
+    finally:
+        enumerator.close()
+
+
+def driver_port(partition: str) -> tuple[str, int]:
+    host, _, port = partition.partition("/")[0].rpartition(":")
+    return host, int(port)
+
+
+def test_the_name_of_a_partition_lets_nobody_in() -> None:
+    """Metrics and checkpoints tell it; lines are for who has the source."""
+    with speaker(lambda connection, _: connection.sendall(b"a\nb\n")) as port:
+        source, other = (SocketTextSource("127.0.0.1", port) for _ in range(2))
+        with served(source, 2) as (partition, wanted):
+            assert source.token not in partition and source.token not in repr(source)
+            [(_, item)] = source.create_reader("socket", 0).read([wanted])
+            assert item == (["a", "b"], None)
+            [(_, item)] = other.create_reader("socket", 0).read([wanted])
+            assert item == Counted("lost_records", 2)
+            secret = partition.partition("/")[2]
+            for said in (b"", b'"' + secret.encode() + b'"\n', b'{"token": 1}\n', b"[\n"):
+                with socket.create_connection(driver_port(partition), 30) as stranger, suppress(ConnectionError):
+                    nonce = stranger.recv(4096)
+                    stranger.sendall(said + b'{"start": 0, "stop": 2}\n')
+                    assert stranger.recv(4096) == b"" and len(nonce) > 16
+
+
+def test_a_line_without_end_to_the_port_of_the_driver_is_not_taken_in() -> None:
+    with speaker(lambda connection, _: connection.sendall(b"a\n")) as port:
+        source = SocketTextSource("127.0.0.1", port)
+        with (
+            served(source, 1) as (partition, _),
+            socket.create_connection(driver_port(partition), 30) as stranger,
+            pytest.raises(ConnectionError),
+        ):
+            for _ in range(2000):  # 128 MB, of which buffers of the kernel hold a few
+                stranger.sendall(bytes(1 << 16))
+
+
+def test_many_who_connect_and_say_nothing_have_few_threads_and_keep_no_task_out() -> None:
+    with speaker(lambda connection, _: connection.sendall(b"a\nb\n")) as port, ExitStack() as stack:
+        source = SocketTextSource("127.0.0.1", port)
+        partition, wanted = stack.enter_context(served(source, 2))
+        before = threading.active_count()
+        for _ in range(300):
+            stack.enter_context(socket.create_connection(driver_port(partition), 30))
+        wait_until(lambda: threading.active_count() <= before + MOST_STRANGERS, "the oldest have been hung up on")
+        assert list(source.create_reader("socket", 0).read([wanted])) == [(partition, (["a", "b"], None))]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import json
 import logging
+import socket
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from typer.testing import CliRunner
 
 from penstock.cli.commands import app
 from penstock.common import Configuration, Duration, Types, WatermarkStrategy
+from penstock.common.strangers import MOST_STRANGERS
 from penstock.datastream import MapFunction, StreamExecutionEnvironment
 from penstock.datastream.functions import RuntimeContext
 from penstock.datastream.window import TumblingEventTimeWindows
@@ -27,6 +31,7 @@ from penstock.job.latency import LatencyHistogram
 from penstock.job.metrics_endpoint import MetricsEndpoint, serve_metrics
 from penstock.metrics.prometheus import exposition
 from penstock.metrics.shipped_files import ALERT_RULES, GRAFANA_BOARD, shipped_text
+from tests.spark.waiting import wait_until
 
 Samples = dict[str, dict[tuple[str, str], float]]
 
@@ -177,6 +182,25 @@ def test_the_page_is_read_over_http_on_this_machine_only(endpoint: MetricsEndpoi
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/other", timeout=30)
     assert endpoint._server.server_address[0] == "127.0.0.1"
+
+
+def test_many_who_connect_and_send_nothing_have_few_threads_and_keep_prometheus_out_of_nothing(
+    endpoint: MetricsEndpoint,
+) -> None:
+    before = threading.active_count()
+    with ExitStack() as stack:
+        for _ in range(300):
+            stack.enter_context(socket.create_connection(("127.0.0.1", endpoint.port), 30))
+        wait_until(lambda: threading.active_count() <= before + MOST_STRANGERS, "the oldest have been hung up on")
+        with urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/metrics", timeout=30) as answer:
+            assert answer.status == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost@evil.example", "localhost:1:2"])
+def test_the_page_of_another_site_whose_name_leads_here_is_told_nothing(endpoint: MetricsEndpoint, host: str) -> None:
+    request = urllib.request.Request(f"http://127.0.0.1:{endpoint.port}/metrics", headers={"host": host})
+    with pytest.raises(urllib.error.HTTPError, match="421"):
+        urllib.request.urlopen(request, timeout=30)
 
 
 def test_a_port_that_is_taken_does_not_stop_a_job(endpoint: MetricsEndpoint, caplog: pytest.LogCaptureFixture) -> None:

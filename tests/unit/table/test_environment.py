@@ -138,6 +138,20 @@ def test_alter_table_changes_the_schema(tables: StreamTableEnvironment) -> None:
         tables.execute_sql("ALTER TABLE t ADD d INT")
 
 
+def test_passwords_are_not_shown_and_stay_as_they_are(tables: StreamTableEnvironment) -> None:
+    secret = "hunter2hunter2"
+    options = (
+        f"'connector' = 'jdbc', 'url' = 'jdbc:postgresql://u:{secret}@h/d', 'table-name' = 't', 'password' = '{secret}'"
+    )
+    tables.execute_sql(f"CREATE TABLE t (a INT) WITH ({options})")
+    shown = next(iter(tables.execute_sql("SHOW CREATE TABLE t").collect()))[0]
+    assert secret not in shown and "'password' = '******'" in shown and "//u:******@h/d" in shown
+    tables.execute_sql(f"SET 'my.password' = '{secret}'")
+    assert secret not in str(list(tables.execute_sql("SET").collect()))
+    made = tables.create_statement(("t",))
+    assert made.count(secret) == 2, "a program that is made of it can still connect"
+
+
 def test_like_takes_over(tables: StreamTableEnvironment) -> None:
     tables.execute_sql("CREATE TABLE t (a INT, b AS a + 1) WITH ('connector' = 'print', 'print-identifier' = 'x')")
     tables.execute_sql("CREATE TABLE u (c INT) WITH ('connector' = 'blackhole') LIKE t (EXCLUDING OPTIONS)")

@@ -184,9 +184,7 @@ class GatewaySession:
         """The table of CREATE TABLE ... AS is there from now on; a driver that is started later must not fill it."""
         tables = self._environment.tables
         if is_remembered(statement, tables):
-            name = ".".join(f"`{part}`" for part in statement.name)
-            [row] = tables.execute_sql(f"SHOW CREATE TABLE {name}").collect()
-            self._remembered.append(str(row[0]))
+            self._remembered.append(tables.create_statement(statement.name))
 
     def _command(self, command: ShellCommand) -> TableResult:
         if isinstance(command, ShowJobs):

@@ -93,6 +93,7 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS reports (job_id TEXT PRIMARY KEY, seen_ms BIGINT NOT NULL, document {bytes} NOT NULL)",
     "CREATE TABLE IF NOT EXISTS requests (id TEXT PRIMARY KEY, job_id TEXT NOT NULL, content TEXT NOT NULL,"
     " outcome TEXT)",
+    "CREATE TABLE IF NOT EXISTS used_up (name TEXT PRIMARY KEY, until_s BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, url TEXT NOT NULL,"
     " expires_ms BIGINT NOT NULL)",
 )
@@ -357,6 +358,19 @@ class Registry:
             if rows:
                 transaction.run("DELETE FROM requests WHERE id = ?", request_id)
         return rows[0]["outcome"] if rows else None
+
+    # ---- what is used up: sessions and links of the pages ----
+
+    def use(self, name: str, until_s: int) -> bool:
+        """Use a name up until a time in seconds; False if it was before, by whichever server."""
+        with self._database.transaction() as transaction:
+            transaction.run("DELETE FROM used_up WHERE until_s < ?", transaction.now_ms() // 1000)
+            return bool(transaction.run("INSERT INTO used_up VALUES (?, ?) ON CONFLICT DO NOTHING", name, until_s))
+
+    def is_used(self, name: str) -> bool:
+        """Whether a name was used up."""
+        with self._database.reading() as transaction:
+            return bool(transaction.rows("SELECT name FROM used_up WHERE name = ?", name))
 
     # ---- small facts ----
 

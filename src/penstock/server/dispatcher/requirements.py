@@ -12,6 +12,9 @@ _COMMENT = re.compile(r"(^|\s)#.*$")
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\s*(\[[A-Za-z0-9._,\s-]*\])?\s*(\(?[<>=!~][A-Za-z0-9.*+!<>=~,\s_-]*\)?)?\s*(;.*)?"
 )
+_OPTION = re.compile(r"(^|\s)-|[\x00-\x08\x0a-\x1f\x7f]")
+"""What pip may take for an option of its own, behind a name or in place of it."""
+
 _FILES = (".whl", ".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz", ".tar.xz", ".txz", ".tlz", ".tar.lz")
 """pip takes such a name for that of a file if there is one where it runs."""
 
@@ -21,7 +24,8 @@ def checked_requirements(text: str, of: str = "") -> str:
     lines = [_COMMENT.sub("", line).strip() for line in text.removeprefix("\ufeff").splitlines()]
     kept = [line for line in lines if line]
     for line in kept:
-        if not _REQUIREMENT.fullmatch(line) or line.lower().endswith(_FILES):
+        is_right = _REQUIREMENT.fullmatch(line) and not _OPTION.search(line)
+        if not is_right or line.lower().endswith(_FILES):
             place = f" of {of}" if of else ""
             raise Refusal(
                 400,

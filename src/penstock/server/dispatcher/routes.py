@@ -12,15 +12,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
+from penstock.common.masking import HIDDEN, masked, masked_arguments, shown
 from penstock.errors import ConfigurationError
 from penstock.graph.settings import JobSettings
-from penstock.job.document import shown
 from penstock.job.journal import now_ms
 from penstock.server.answers import Json, Refusal
 from penstock.server.dispatcher.dispatcher import Dispatcher
 from penstock.server.dispatcher.programs import MOST_PROGRAMS, checked_program
 from penstock.server.dispatcher.registry import ENDED, Launch, Submission
+from penstock.server.guard import role_of
 from penstock.server.logs import log_part
+from penstock.tokens import Role
 
 _JOB_SECONDS = 60.0
 _LOOK_SECONDS = 0.1
@@ -176,14 +178,15 @@ def _add_submissions(router: APIRouter, dispatcher: Dispatcher) -> None:
         return found
 
     @router.get("/penstock/submissions", tags=["penstock"])
-    def submissions() -> Json:
+    def submissions(request: Request) -> Json:
         """All submissions, the latest first."""
-        return Json({"submissions": [told(each) for each in dispatcher.registry.submissions()]})
+        role = role_of(request)
+        return Json({"submissions": [told(each, role) for each in dispatcher.registry.submissions()]})
 
     @router.get("/penstock/submissions/{submission_id}", tags=["penstock"])
-    def submission(submission_id: str) -> Json:
+    def submission(submission_id: str, request: Request) -> Json:
         """One submission: its state, its driver, its deaths."""
-        return Json(told(known(submission_id)))
+        return Json(told(known(submission_id), role_of(request)))
 
     @router.get("/penstock/submissions/{submission_id}/log", tags=["penstock"])
     def log(submission_id: str, offset: int | None = None, limit: int = 256 * 1024) -> Json:
@@ -201,8 +204,13 @@ def _add_submissions(router: APIRouter, dispatcher: Dispatcher) -> None:
         return Json({"holder": lease.holder, "url": lease.url, "epoch": lease.epoch, "is-this-one": is_this_one})
 
 
-def told(submission: Submission) -> dict[str, Any]:
-    """A submission as JSON; secrets among its settings are hidden."""
-    content = asdict(submission)
-    content["launch"]["settings"] = {key: shown(key, value) for key, value in submission.launch.settings.items()}
+def told(submission: Submission, role: Role) -> dict[str, Any]:
+    """A submission as JSON; secrets are hidden, and its arguments from who may only look: they may be anything."""
+    content, launch = asdict(submission), submission.launch
+    content["launch"]["settings"] = {key: shown(key, value) for key, value in launch.settings.items()}
+    is_reader = role < Role.OPERATE
+    content["launch"]["arguments"] = (
+        [HIDDEN for _ in launch.arguments] if is_reader else masked_arguments(launch.arguments)
+    )
+    content["error"] = None if submission.error is None else masked(submission.error)
     return content

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.common.masking import masked, shown
 from penstock.errors import JobNotFoundError
 from penstock.job.journal import now_ms
 from penstock.server.dispatcher.registry import ENDED, WAITING, Registry, Submission
@@ -95,7 +96,14 @@ def _deaths(submission: Submission) -> list[dict[str, Any]]:
 def _exception(moment_ms: int, text: str, attempt: int) -> dict[str, Any]:
     place = dict.fromkeys(("operator", "uid", "subtask", "record"))
     summary = text.strip().splitlines()[0] if text.strip() else "failed"
-    return {"at_ms": moment_ms, "attempt": attempt, "restart_in_ms": 0, "summary": summary, "text": text, **place}
+    return {
+        "at_ms": moment_ms,
+        "attempt": attempt,
+        "restart_in_ms": 0,
+        "summary": masked(summary),
+        "text": masked(text),
+        **place,
+    }
 
 
 def waiting_document(submission: Submission) -> Document:
@@ -123,7 +131,7 @@ def waiting_document(submission: Submission) -> Document:
         "metrics": {},
         "checkpoints": {"completed": 0, "restored": None, "history": [], "savepoints": []},
         "exceptions": [*failed, *_deaths(submission)],
-        "settings": submission.launch.settings,
+        "settings": {key: shown(key, value) for key, value in submission.launch.settings.items()},
         "restart_strategy": "",
         "restart": submission.restart,
         "parallelism": submission.launch.parallelism or 1,

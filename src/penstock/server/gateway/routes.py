@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from penstock.job.document import shown
+from penstock.common.masking import shown
 from penstock.server.answers import Json, Refusal
 from penstock.server.flink.jobs import FLINK_VERSION
 from penstock.server.flink.sql_results import ROW_FORMATS

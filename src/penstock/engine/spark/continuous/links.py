@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.common.strangers import Strangers
 from penstock.runtime.rows import dumps
 
 _LENGTH = struct.Struct(">I")
@@ -102,6 +103,7 @@ class Switchboard:
         self._tasks: dict[tuple[int, int], socket.socket] = {}
         self._open: list[socket.socket] = [self._server]
         self._lock = threading.Lock()
+        self._strangers = Strangers()
         threading.Thread(target=self._accept, name="penstock-links", daemon=True).start()
 
     def order(self, what: str, version: int = 0) -> None:
@@ -128,12 +130,15 @@ class Switchboard:
                 return
             with self._lock:
                 self._open.append(link)
+            self._strangers.add(link)
             threading.Thread(target=self._listen, args=(link,), name="penstock-link", daemon=True).start()
 
     def _listen(self, link: socket.socket) -> None:
         try:
-            if not self._is_ours(link):
-                link.close()
+            is_ours = self._is_ours(link)
+            self._strangers.remove(link)
+            if not is_ours:
+                self._forget(link)
                 return
             while True:
                 message: Message = pickle.loads(_received_frame(link))
@@ -145,7 +150,14 @@ class Switchboard:
                         self._tasks[message.floor, message.number] = link
                 self._put(message)
         except (OSError, EOFError):
-            return
+            self._strangers.remove(link)
+            self._forget(link)
+
+    def _forget(self, link: socket.socket) -> None:
+        with self._lock:
+            if link in self._open:
+                self._open.remove(link)
+        link.close()
 
     def _put(self, message: Message) -> None:
         """Hand a message to the driver. As long as there is no room nothing more is read of its task, so it waits."""
