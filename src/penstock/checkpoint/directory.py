@@ -23,6 +23,7 @@ from pyarrow import fs
 from penstock.checkpoint.exclusive import create_exclusively
 from penstock.checkpoint.seal import Seal, decode_seal, encode_seal
 from penstock.common.plain_data import other_format
+from penstock.connectors.sink import Hold
 from penstock.connectors.stages import staged_file_names
 from penstock.errors import CheckpointError, StorageFullError, TakenOverError
 from penstock.state.files import damage_of
@@ -73,6 +74,13 @@ class CheckpointDirectory:
     def staging_uri(self) -> str:
         """Where sinks put what waits to be published."""
         return self.uri.rstrip("/") + "/penstock/staged"
+
+    @property
+    def hold(self) -> Hold:
+        """What tells writers whether the driver still holds the directory; nothing before it has taken it over."""
+        if not self._owner:
+            return Hold()
+        return Hold(self.uri.rstrip("/") + "/penstock/owner", self._owner.decode())
 
     def state_path(self, vertex_uid: str, subtask: int) -> str:
         """Where the state files of a subtask are."""

@@ -32,12 +32,24 @@ class DeliveryGuarantee(enum.Enum):
 
 
 @dataclass(frozen=True)
+class Hold:
+    """Who may write: `driver` as long as `file` of the checkpoint directory (a URI) names it; both empty: anybody.
+
+    A driver has a new name for each attempt, so what an earlier attempt left running is not it either.
+    """
+
+    file: str = ""
+    driver: str = ""
+
+
+@dataclass(frozen=True)
 class SinkContext:
     """Where a writer runs.
 
     `clock` gives the processing time in milliseconds; `staging` is a folder of the checkpoint directory (a URI) for
     what waits to be published, see `penstock.connectors.staged_sink`; `metrics` those of the operator; `is_endless`
-    says whether a source of the job has no end.
+    says whether a source of the job has no end; `hold` tells a writer that was paused whether its rows are still
+    wanted, see `penstock.connectors.holding`.
     """
 
     job_id: str
@@ -49,6 +61,7 @@ class SinkContext:
     staging: str = ""
     metrics: MetricGroup = field(default_factory=MetricGroup)
     is_endless: bool = False
+    hold: Hold = Hold()
 
 
 @dataclass(frozen=True)

@@ -90,5 +90,6 @@ class Program:
             is_batch_mode=self.is_batch_mode,
             is_endless=has_no_end(self.plan),
             staging=self.directory.staging_uri,
+            hold=self.directory.hold,
             shares_objects=self.settings.object_reuse,
         )

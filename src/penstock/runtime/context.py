@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.common.own_copies import itself, own_copies, own_copy
+from penstock.connectors.sink import Hold
 from penstock.errors import StateError
 from penstock.metrics import MetricGroup
 from penstock.runtime.calls import CallRunners
@@ -38,6 +39,7 @@ class OperatorContext:
     staging: str = ""
     shares_objects: bool = False
     is_endless: bool = False
+    hold: Hold = field(default_factory=Hold)
     user_states: set[str] = field(default_factory=set)
 
     @property

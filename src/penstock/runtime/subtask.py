@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
+from penstock.connectors.sink import Hold
 from penstock.errors import StateError
 from penstock.graph.plan import Vertex
 from penstock.runtime import rows
@@ -49,6 +50,7 @@ class TaskSettings:
     staging: str = ""
     shares_objects: bool = False
     is_endless: bool = False
+    hold: Hold = field(default_factory=Hold)
 
 
 class OpenedState(Protocol):
@@ -159,6 +161,7 @@ class Subtask:
             staging=settings.staging,
             shares_objects=settings.shares_objects,
             is_endless=settings.is_endless,
+            hold=settings.hold,
         )
 
     def _connect(self, shares_objects: bool) -> None:

@@ -40,6 +40,9 @@ class Database(ABC):
     lock_rows = ""
     """What makes a SELECT lock the rows it finds."""
 
+    share_rows = ""
+    """What makes a SELECT keep others from changing the rows it finds, but not from sharing them."""
+
     @property
     @abstractmethod
     def library(self) -> Any:
@@ -81,6 +84,7 @@ class PostgresDatabase(Database):
     """PostgreSQL by psycopg 3."""
 
     lock_rows = " FOR UPDATE"
+    share_rows = " FOR SHARE"
 
     @property
     def library(self) -> Any:
@@ -92,8 +96,14 @@ class PostgresDatabase(Database):
         return self.library.connect(**{"connect_timeout": "10", "keepalives_idle": "30", **self.settings})
 
     def begin(self, cursor: Any) -> None:
-        """The driver begins by itself with the first statement."""
-        cursor.execute(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'")
+        """The driver begins by itself with the first statement.
+
+        Who is paused within a transaction is hung up on, so that others get the locks that it holds.
+        """
+        cursor.execute(
+            f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'; "
+            f"SET LOCAL idle_in_transaction_session_timeout = '{_LOCK_SECONDS}s'"
+        )
 
     def text(self, statement: Statement) -> str:
         """The style "format"."""

@@ -14,6 +14,7 @@ from typing import Any
 from penstock.common.composite_types import RowTypeInfo, TupleTypeInfo
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.connectors.jdbc.databases import Database, complaint, in_transaction, transaction
+from penstock.connectors.jdbc.fencing import Fence, ensure_fences_table, why_refused
 from penstock.connectors.jdbc.sql import Statement
 from penstock.connectors.sink import Committer, DeliveryGuarantee, RecordError, SinkContext, SinkWriter
 from penstock.connectors.staged_sink import Marker, Publication, Publisher, RecordEncoder, StagedSink
@@ -110,6 +111,8 @@ class JdbcSink(StagedSink):
         self._check_columns(who, columns)
         if self.is_staged:
             ensure_commits_table(database, who)
+        else:
+            ensure_fences_table(database, who)
 
     def _check_columns(self, who: str, columns: list[str]) -> None:
         """The database converts without a word; a type that says something else than the column is refused."""
@@ -134,7 +137,9 @@ class JdbcSink(StagedSink):
         """Make the writer: one that stages, or one that sends."""
         if self.is_staged:
             return super().create_writer(context)
-        batches = RowBatches(self.statement, self.database, self.execution, f"JDBC sink {context.name!r}")
+        who = f"JDBC sink {context.name!r}"
+        fence = Fence(self.database, context, self.execution.max_retries, who)
+        batches = RowBatches(self.statement, self.database, self.execution, who, fence)
         return SendingWriter(RowEncoder(self.type_info), batches, context.clock)
 
     def create_committer(self) -> Committer | None:
@@ -186,6 +191,7 @@ class RowBatches:
     database: Database
     execution: Execution
     who: str
+    fence: Fence | None = None
 
     def send(self, cursor: Any, rows: Rows) -> None:
         """Run the statement for rows, within a transaction."""
@@ -196,7 +202,10 @@ class RowBatches:
     def commit(self, work: Callable[[Any], None], rows: Callable[[], Iterator[Rows]]) -> None:
         """Do `work(cursor)` in a transaction; if the database refuses, `rows` are searched for the one it means."""
         try:
-            in_transaction(self.database, work, self.execution.max_retries, self.who)
+            if self.fence is not None:
+                self.fence.commit(work)
+            else:
+                in_transaction(self.database, work, self.execution.max_retries, self.who)
         except (self.database.library.Error, *_UNFIT) as error:
             failure = complaint(self.who, "write to", self.database, error)
             refused = None if self.database.may_pass(error) else self._refused(rows)
@@ -304,10 +313,10 @@ def _locked_marker(database: Database, cursor: Any, publication: Publication) ->
 
 def ensure_commits_table(database: Database, who: str) -> None:
     """Make the table of markers if it is not there. Another process may be doing the same."""
-    if _unusable(database, _LOOK) is None:
+    if why_refused(database, _LOOK) is None:
         return
-    failure = _unusable(database, _CREATE)
-    still = _unusable(database, _LOOK)
+    failure = why_refused(database, _CREATE)
+    still = why_refused(database, _LOOK)
     if still is not None:
         error = failure or still
         raise SinkError(
@@ -315,14 +324,3 @@ def ensure_commits_table(database: Database, who: str) -> None:
             "to run: "
             f"{CREATE_COMMITS_TABLE}"
         ) from error
-
-
-def _unusable(database: Database, statement: Statement) -> Exception | None:
-    """Why a statement cannot be run."""
-    try:
-        with transaction(database) as cursor:
-            cursor.execute(database.text(statement))
-    except database.library.Error as error:
-        assert isinstance(error, Exception)
-        return error
-    return None

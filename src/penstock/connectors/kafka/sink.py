@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from penstock.connectors.holding import HoldWatch
 from penstock.connectors.kafka.library import ConnectionErrors
 from penstock.connectors.kafka.producing import (
     KafkaTopics,
@@ -124,6 +125,7 @@ class SendingWriter(SinkWriter):
         self._servers = servers
         self._encoder = encoder
         self._name = context.name
+        self._watch = HoldWatch(context.hold, f"Kafka sink {context.name!r}")
         self._is_sure = is_sure
         self._failed = context.metrics.counter(FAILED_RECORDS)
         self._failures: list[Any] = []
@@ -137,11 +139,13 @@ class SendingWriter(SinkWriter):
     def write(self, values: list[Any], timestamps: list[int | None] | None, watermark: int) -> None:
         """Send a block."""
         if values:
+            self._watch.check()
             produce_block(self._producer, self._encoder.encode(values, timestamps), self._on_delivery)
             self._raise_failure()
 
     def prepare_commit(self, now_ms: int, end_of_input: bool) -> list[Any]:
         """Wait until Kafka has everything; without a promise only at the end, and not for ever."""
+        self._watch.check()
         if self._is_sure:
             while self._producer.flush(_LOOK_SECONDS):
                 self._raise_failure()

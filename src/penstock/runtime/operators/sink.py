@@ -50,6 +50,7 @@ class SinkOperator(StreamOperator):
                 context.staging,
                 context.metrics,
                 context.is_endless,
+                context.hold,
             )
         )
 

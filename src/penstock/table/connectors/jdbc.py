@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.connectors.jdbc.databases import Database, complaint, database_of, in_transaction
+from penstock.connectors.jdbc.databases import Database, complaint, database_of
+from penstock.connectors.jdbc.fencing import Fence, ensure_fences_table
 from penstock.connectors.jdbc.sql import Statement, upsert
 from penstock.connectors.sink import Sink, SinkContext, SinkWriter
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions
@@ -146,7 +147,8 @@ class _JdbcTableSink(TableSink):
 class JdbcTableSink(Sink[tuple[Any, ...]]):
     """Writes the changes of a batch in one transaction, the last of each key; at least once.
 
-    With a key that is as good as exactly once, for a change that is written again changes nothing.
+    With a key that is as good as exactly once, for a change that is written again changes nothing, and a driver that
+    was paused and taken over writes nothing more (`penstock.connectors.jdbc.fencing`).
     """
 
     def __init__(
@@ -171,6 +173,10 @@ class JdbcTableSink(Sink[tuple[Any, ...]]):
         delete = f"DELETE FROM {quoted_name(self.table)} WHERE {where}"
         return Statement.parse(upsert(self.table, names, keys)), Statement.parse(delete)
 
+    def validate(self, name: str) -> None:
+        """Make the table of fences."""
+        ensure_fences_table(self.database, f"JDBC sink {name!r}")
+
     def create_writer(self, context: SinkContext) -> SinkWriter:
         """Make the writer of a subtask."""
         return _Writer(self, context)
@@ -180,6 +186,7 @@ class _Writer(SinkWriter):
     def __init__(self, sink: JdbcTableSink, context: SinkContext) -> None:
         self._sink = sink
         self._who = f"JDBC sink {context.name!r}"
+        self._fence = Fence(sink.database, context, sink.retries, self._who)
         self._converts = [to_external(each) for each in sink.row_type.parts]
         self._changes: dict[Any, tuple[Any, ...]] = {}
 
@@ -201,7 +208,7 @@ class _Writer(SinkWriter):
         if self._changes:
             database = self._sink.database
             try:
-                in_transaction(database, self._send, self._sink.retries, self._who)
+                self._fence.commit(self._send)
             except database.library.Error as error:
                 raise complaint(self._who, "write to", database, error) from error
         self._changes = {}
