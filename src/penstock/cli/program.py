@@ -15,6 +15,7 @@ from typing import Any
 
 import penstock
 from penstock.cli.output import note
+from penstock.common.secret_references import resolved
 from penstock.errors import ConfigurationError, JobCancelledError, JobFailedError, PenstockError
 from penstock.job.announcing import running_jobs_of_this_process
 from penstock.runtime.failure import format_user_traceback
@@ -35,7 +36,8 @@ class Program:
     def run(self) -> int:
         """Run it and wait for the jobs that it leaves; returns the exit code."""
         code, file, package, folder = self._loaded()
-        with _as_main(file, package, [file, *self.arguments], folder) as module:
+        arguments = [resolved(each, f"argument {each!r}") for each in self.arguments]
+        with _as_main(file, package, [file, *arguments], folder) as module:
             try:
                 try:
                     exec(code, module.__dict__)

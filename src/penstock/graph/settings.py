@@ -15,6 +15,7 @@ from typing import Any
 
 from penstock.common.configuration import Configuration
 from penstock.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from penstock.common.secret_references import has_reference, resolved
 from penstock.errors import ConfigurationError
 from penstock.graph import declared_settings as keys
 from penstock.graph.declared_settings import KEPT_CHECKPOINT_SETTINGS, SETTINGS
@@ -158,6 +159,8 @@ class _Values:
         if used is None:
             return setting.default
         value = self.by_key[used]
+        if key != keys.JOB_PARAMETERS and has_reference(value):  # parameters are looked up by who reads them
+            value = resolved(value, f"configuration key {used!r}")
         try:
             return setting.kind.convert(value)
         except (ValueError, TypeError) as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.common.own_copies import itself, own_copies, own_copy
+from penstock.common.secret_references import resolved
 from penstock.connectors.sink import Hold
 from penstock.errors import StateError
 from penstock.metrics import MetricGroup
@@ -85,7 +86,7 @@ class OperatorRuntimeContext(RuntimeContext):
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """A global job parameter."""
-        return self._context.job_parameters.get(key, default_value)
+        return resolved(self._context.job_parameters.get(key, default_value), f"job parameter {key!r}")
 
     def get_metrics_group(self) -> MetricGroup:
         """Where the user's own metrics are registered."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.common.masking import masked
+from penstock.common.secret_references import resolved
 from penstock.errors import ConfigurationError
 from penstock.job.cards import user_folder
 from penstock.scratch import make_own, open_private
@@ -86,7 +87,7 @@ def run_server(options: ServerOptions, tell: Callable[[str], None]) -> None:
     shut_down: list[Callable[[], None]] = []
     facts = ServerFacts(settings=_shown(options), log=options.log, can_submit=True, shut_down=lambda: shut_down[0]())
     listener = place.listen()
-    registry = Registry(open_database(options.registry_url()))
+    registry = Registry(open_database(resolved(options.registry_url(), "option --registry")))
     access = replace(access, used_up=registry)
     dispatcher = Dispatcher(
         registry,

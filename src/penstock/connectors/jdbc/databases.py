@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import logging
 import os
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -17,6 +18,7 @@ from datetime import time as time_of_day
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from penstock.common.secret_references import REFERENCE, resolved, resolved_all
 from penstock.common.time import Instant
 from penstock.connectors.jdbc.sql import Statement
 from penstock.connectors.jdbc.urls import Settings, postgres_settings, split_url
@@ -93,7 +95,8 @@ class PostgresDatabase(Database):
 
     def connect(self) -> Any:
         """Connect; the server is asked for signs of life, so that a dead one is noticed."""
-        return self.library.connect(**{"connect_timeout": "10", "keepalives_idle": "30", **self.settings})
+        given = resolved_all(self.settings, f"database {self.url}")
+        return self.library.connect(**{"connect_timeout": "10", "keepalives_idle": "30", **given})
 
     def begin(self, cursor: Any) -> None:
         """The driver begins by itself with the first statement.
@@ -135,7 +138,10 @@ class SqliteDatabase(Database):
     def connect(self) -> Any:
         """Open the file. A connection may be used by another thread later, never by two at a time."""
         return self.library.connect(
-            self.settings["path"], timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False
+            resolved(self.settings["path"], f"database {self.url}"),
+            timeout=_LOCK_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
         )
 
     def begin(self, cursor: Any) -> None:
@@ -212,7 +218,22 @@ def database_of(url: str, user: str | None = None, password: str | None = None, 
         raise ConfigurationError(f"JDBC URL {url!r} needs the package psycopg: pip install 'penstock[postgres]'")
     own = {name: value for name, value in (("user", user), ("password", password)) if value is not None}
     # What is behind the question mark may be a password, and the rest is shown in errors.
-    return PostgresDatabase(url.partition("?")[0], {**postgres_settings(rest), **own})
+    return PostgresDatabase(url.partition("?")[0], {**_settings_of(rest), **own})
+
+
+def _settings_of(rest: str) -> Settings:
+    """The settings in a URL; references in it are not looked into, and stay what they are."""
+    references: list[str] = []
+
+    def set_aside(found: re.Match[str]) -> str:
+        references.append(found[0])
+        return f"PENSTOCKREFERENCE{len(references) - 1}END"
+
+    made = postgres_settings(REFERENCE.sub(set_aside, rest))
+    return {
+        key: re.sub(r"PENSTOCKREFERENCE(\d+)END", lambda found: references[int(found[1])], value)
+        for key, value in made.items()
+    }
 
 
 class _Connections:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from penstock.common.secret_references import resolved, resolved_all
 from penstock.connectors.kafka.library import ConnectionErrors, client_library
 from penstock.connectors.kafka.properties import client_properties, refused_property
 from penstock.errors import ConfigurationError, PenstockError
@@ -82,7 +83,7 @@ class KafkaAccess:
 
     def option(self, name: str) -> str:
         """A setting for Penstock itself, not for the client."""
-        return str(self.properties.get(name, _DEFAULTS[name]))
+        return resolved(str(self.properties.get(name, _DEFAULTS[name])), f"KafkaSource, property {name!r}")
 
     def number(self, name: str) -> int:
         """Such a setting that is a whole number."""
@@ -132,13 +133,13 @@ class KafkaAccess:
         """A consumer, in no group's ranks: partitions are assigned to it by hand."""
         library = client_library()
         try:
-            return library.Consumer({**self.settings(who, role), **callbacks})
+            return library.Consumer({**resolved_all(self.settings(who, role), who), **callbacks})
         except library.KafkaException as error:
             raise refused_property(error, who) from None
 
     def admin(self, who: str, role: str) -> Any:
         """A client that asks for the offsets of many partitions at once."""
-        settings = self.settings(who, role)
+        settings = resolved_all(self.settings(who, role), who)
         common = {name: settings[name] for name in settings if name.startswith(_COMMON)}
         return client_library().admin.AdminClient({**common, "error_cb": self.errors})
 

@@ -6,6 +6,7 @@ import logging
 import time
 from typing import Any
 
+from penstock.common.secret_references import resolved_all
 from penstock.connectors.kafka.library import ConnectionErrors, client_library
 from penstock.connectors.kafka.properties import client_properties, refused_property
 from penstock.connectors.kafka.records import ANY_PARTITION, Block, TopicDirectory
@@ -60,8 +61,9 @@ def common_settings(settings: dict[str, str]) -> dict[str, Any]:
 def new_producer(settings: dict[str, str], who: str, errors: ConnectionErrors | None = None, **more: Any) -> Any:
     """A producer; nothing is sent and nothing is asked yet."""
     kafka = client_library()
+    given = resolved_all(settings, who)
     try:
-        return kafka.Producer({**settings, **more, "error_cb": errors or ConnectionErrors()}, logger=kafka_log)
+        return kafka.Producer({**given, **more, "error_cb": errors or ConnectionErrors()}, logger=kafka_log)
     except kafka.KafkaException as error:
         raise refused_property(error, who) from None
     except TypeError as error:

@@ -17,6 +17,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.common.secret_references import resolved_all
 from penstock.connectors.kafka.library import ConnectionErrors, client_library
 from penstock.connectors.kafka.producing import (
     common_settings,
@@ -170,7 +171,7 @@ class MarkerGroup:
     def marker(self, topic: str, timeout: float) -> Marker | None:
         """The marker at a topic; waits for transactions that are about to end."""
         kafka = client_library()
-        consumer = kafka.Consumer(self._settings, logger=kafka_log)
+        consumer = kafka.Consumer(resolved_all(self._settings, "Kafka sink"), logger=kafka_log)
         try:
             (found,) = consumer.committed([kafka.TopicPartition(topic, _PARTITION)], timeout)
         finally:

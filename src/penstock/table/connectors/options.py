@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
+from penstock.common.secret_references import resolved
 from penstock.errors import SqlError
 
 __all__ = ["Options"]
 
 _UNITS = {"ms": 1, "s": 1000, "sec": 1000, "min": 60_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+_LOOKED_UP_LATER = frozenset({"url", "username", "password"})
+_CLIENT_PROPERTIES = "properties."
 
 
 class Options(Mapping[str, str]):
@@ -24,11 +29,16 @@ class Options(Mapping[str, str]):
         """The value of a key that must be there."""
         if key not in self._values:
             raise SqlError(f"Table {self.name}: option '{key}' is missing; give it in WITH (...).")
-        return self._values[key]
+        return self._used(key, self._values[key])
 
     def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
         """The value of a key, or the default."""
-        return self._values.get(key, default)
+        return self._used(key, self._values[key]) if key in self._values else default
+
+    def _used(self, key: str, value: str) -> str:
+        """What a reference refers to, but where it stands for a secret: there whoever connects looks it up."""
+        is_later = key in _LOOKED_UP_LATER or key.startswith(_CLIENT_PROPERTIES)
+        return value if is_later else resolved(value, f"Table {self.name}, option {key!r}")
 
     def __iter__(self):  # type: ignore[no-untyped-def]
         return iter(self._values)

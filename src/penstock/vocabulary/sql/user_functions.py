@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from penstock.common.secret_references import resolved
 from penstock.errors import DeclaredTypeError, EvaluationError
 from penstock.metrics import MetricGroup
 from penstock.vocabulary.sql.external_values import in_zone, to_external, to_internal
@@ -146,7 +147,7 @@ class FunctionContext:
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """A global job parameter."""
-        return self._parameters.get(key, default_value)
+        return resolved(self._parameters.get(key, default_value), f"job parameter {key!r}")
 
     def get_task_name(self) -> str | None:
         """The name of the operator."""

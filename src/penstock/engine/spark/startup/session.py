@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import SparkSession, is_remote
 
+from penstock.common.secret_references import has_reference, resolved
 from penstock.engine.spark.continuous.pipelined import SESSION_CONFIG
 from penstock.engine.spark.quiet_py4j import hush_py4j
 from penstock.engine.spark.startup.class_archive import ClassArchive
@@ -37,6 +38,7 @@ from penstock.graph.settings import JobSettings
 from penstock.java import java_home, quiet_java_home
 from penstock.scratch import make_scratch
 
+_HADOOP = "spark.hadoop."
 _FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 QUERY_CONFIG = {
     # The default file manager forks processes for links and permissions: 0.15 s a batch on a local disk.
@@ -116,12 +118,15 @@ def _new_session(settings: JobSettings) -> SparkSession:
     builder = SparkSession.builder.master(made.master)
     if "spark.app.name" not in {**told, **given}:
         builder = builder.appName(settings.job_name)
+    check_references(config)
     for key, value in config.items():
-        builder = builder.config(key, value)
+        if not has_reference(value):
+            builder = builder.config(key, value)
     with _web_pages_bound_to(None if BIND_ADDRESS in {**told, **given} else config.get(BIND_ADDRESS)):
         session = builder.getOrCreate()
     made_by_penstock(session)
     jvm: Any = session.sparkContext._jvm
+    tell_hadoop(session, config)
     if archive is not None:
         archive.started(jvm.java.lang.System.getProperty("java.class.path"))
     if made.needs_folder:
@@ -131,6 +136,24 @@ def _new_session(settings: JobSettings) -> SparkSession:
     else:
         equip_workers(session, fast_start=fast_start)
     return session
+
+
+def check_references(config: Mapping[str, str]) -> None:
+    """Refuse secrets where Spark would put them on the command line of Java."""
+    for key, value in config.items():
+        if has_reference(value) and not key.startswith(_HADOOP):
+            raise ConfigurationError(
+                f"configuration key {key!r} refers to a secret, {value!r}: of Spark's settings only those that begin "
+                f"with {_HADOOP} can, as Spark has the others on a command line; put it into spark-defaults.conf."
+            )
+
+
+def tell_hadoop(session: SparkSession, config: Mapping[str, str]) -> None:
+    """Give the settings of file systems that refer to secrets to the Java that runs, and to nobody else."""
+    for key, value in config.items():
+        if has_reference(value):
+            hadoop: Any = session.sparkContext._jsc.hadoopConfiguration()
+            hadoop.set(key.removeprefix(_HADOOP), resolved(value, f"configuration key {key!r}"))
 
 
 def for_continuous(settings: JobSettings, slots: int) -> JobSettings:
