@@ -13,7 +13,7 @@ import psutil
 from pyspark.sql import SparkSession
 
 from tests.spark.conftest import NewEnvironment
-from tests.spark.processes import command_of
+from tests.spark.processes import command_of, process_group, spark_settings
 
 HELD = "import sys; from penstock.scratch import make_scratch; print(make_scratch('x'), flush=True); sys.stdin.read()"
 
@@ -77,3 +77,44 @@ def test_a_start_clears_away_what_a_killed_driver_left(new_environment: NewEnvir
     finally:
         living.kill()
         living.communicate()
+
+
+# The file system of a checkpoint would read such a setting; what Java was started with, and knows, is told.
+REFERRING = """
+import os, psutil
+from penstock.datastream import StreamExecutionEnvironment
+from pyspark.sql import SparkSession
+env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+env.from_collection([1, 2]).map(lambda n: n + 1).print()
+env.execute("referring")
+spark = SparkSession.builder.getOrCreate()
+lines = []
+for each in psutil.Process().children(recursive=True):
+    try:
+        lines.append(" ".join(each.cmdline()))
+    except psutil.NoSuchProcess:  # workers come and go
+        continue
+assert any("java" in line for line in lines)
+assert not [line for line in lines if os.environ["MY_SECRET"] in line], lines
+assert spark.sparkContext._jsc.hadoopConfiguration().get("fs.my.secret.key") == os.environ["MY_SECRET"]
+assert os.environ["MY_SECRET"] not in str(spark.sparkContext.getConf().getAll())
+print("as it should be")
+"""
+
+
+def test_a_secret_that_a_setting_refers_to_reaches_java_and_no_command_line(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(REFERRING)
+    key = "-Dspark.hadoop.fs.my.secret.key=${env:MY_SECRET}"
+    with process_group(tmp_path) as group:
+        told = [f"-D{name}={value}" for name, value in spark_settings(group).items()]
+        command = [sys.executable, "-m", "penstock", "run", *told, "--master", "local[1]", key]
+        program = group.start([*command, str(tmp_path / "program.py")], "referring", MY_SECRET="hunter2hunter2")
+        program.finish()
+        assert "as it should be" in program.tail() and "hunter2" not in program.tail(10_000)
+        refused = group.start(
+            [*command, "-Dspark.ssl.keyPassword=${env:MY_SECRET}", str(tmp_path / "program.py")],
+            "refused",
+            MY_SECRET="hunter2hunter2",
+        )
+        assert refused.process.wait(120) == 1
+        assert "configuration key 'spark.ssl.keyPassword' refers to a secret" in refused.tail()
