@@ -9,6 +9,7 @@ from typing import Any
 import fastavro
 import pytest
 
+from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.kafka_broker import LocalBroker
 from penstock.table import StreamTableEnvironment
@@ -106,3 +107,18 @@ def test_changes_travel_as_debezium_tells_them(kafka: LocalBroker, topic: NewTop
         for row in rows:
             table[tuple(row)] = table.get(tuple(row), 0) + (1 if str(row.get_row_kind())[0] == "+" else -1)
     assert {row for row, count in table.items() if count} == {("bob", 1)}
+
+
+def test_partitions_of_one_subtask_lose_no_rows_as_late(kafka: LocalBroker, topic: NewTopic) -> None:
+    """Each partition is in order of time, and an hour behind the other: no row of it is late."""
+    name = topic(partitions=2)
+    for partition, first in ((0, 3_600_000), (1, 0)):
+        produce(kafka.address, name, [str(first + each * 100) for each in range(5_000)], partition=partition)
+    columns = "millis BIGINT, ts AS TO_TIMESTAMP_LTZ(millis, 3), WATERMARK FOR ts AS ts"
+    tables = new_tables(kafka, name, "csv", columns)
+    tables.stream_environment.configure(Configuration().set_string("pipeline.watermark-every-records", "100"))
+    windows = (
+        "SELECT window_start, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE messages, DESCRIPTOR(ts), INTERVAL '1' MINUTE))"
+    )
+    with tables.execute_sql(f"{windows} GROUP BY window_start, window_end").collect() as rows:
+        assert sum(row["n"] for row in rows) == 10_000

@@ -190,6 +190,42 @@ class NoWatermarksGenerator(WatermarkGenerator[Any]):
         """Do nothing."""
 
 
+class OfferedWatermarks(WatermarkGenerator[Any]):
+    """Emits the highest watermark that an operator behind the source has worked out for this split.
+
+    `after_each_record`: the source hands on one record at a time and emits after each of them.
+    """
+
+    def __init__(self, after_each_record: bool = False) -> None:
+        self.after_each_record = after_each_record
+        self._highest = MIN_WATERMARK
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        """Do nothing: offers come from elsewhere."""
+
+    def on_block(self, timestamps: list[int]) -> None:
+        """Do nothing."""
+
+    def on_highest(self, timestamp: int) -> None:
+        """Do nothing."""
+
+    def offer(self, watermark: int) -> None:
+        """Raise the watermark to be emitted next."""
+        self._highest = max(self._highest, watermark)
+
+    def to_plain(self) -> int:
+        """Return what a checkpoint keeps: the highest watermark."""
+        return self._highest
+
+    def go_on_from(self, plain: int) -> None:
+        """Resume from a checkpoint."""
+        self._highest = max(self._highest, plain)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Emit the highest watermark."""
+        output.emit_watermark(self._highest)
+
+
 @dataclass(frozen=True)
 class WatermarkAlignment:
     """Sources of one group may not run ahead of the slowest by more than the drift."""
@@ -391,6 +427,7 @@ _KINDS: dict[type, str] = {
     AscendingTimestampsWatermarks: "highest",
     BoundedOutOfOrdernessWatermarks: "highest",
     NoWatermarksGenerator: "none",
+    OfferedWatermarks: "offered",
     _PeriodicAssignerWatermarks: "assigner",
     _PunctuatedAssignerWatermarks: "assigner",
 }

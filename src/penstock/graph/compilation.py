@@ -164,7 +164,8 @@ def _chain(nodes: list[Node], settings: JobSettings, adopted: dict[int, Adopted]
 
 def _chainable_parent(node: Node, draft: _Draft, by_node: dict[int, _Draft], settings: JobSettings) -> _Draft | None:
     """The vertex that the node may join, by Flink's chaining rules, or None if it starts its own."""
-    if len(node.inputs) != 1 or node.chaining is not Chaining.ALWAYS or not settings.chaining or draft.is_driver:
+    is_wanted = node.chaining is Chaining.JOINED or (node.chaining is Chaining.ALWAYS and settings.chaining)
+    if len(node.inputs) != 1 or not is_wanted or draft.is_driver:
         return None
     edge = node.inputs[0]
     parent = by_node[edge.source_id]

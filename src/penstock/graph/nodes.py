@@ -73,6 +73,7 @@ class Chaining(enum.Enum):
 
     ALWAYS = "always"
     HEAD = "head"  # may be followed, but starts a vertex of its own
+    JOINED = "joined"  # shares the vertex of its input, even in a job whose operators are not chained
     NEVER = "never"
 
 

@@ -42,6 +42,8 @@ class OperatorContext:
     is_endless: bool = False
     hold: Hold = field(default_factory=Hold)
     user_states: set[str] = field(default_factory=set)
+    offer_watermark: Callable[[int], None] | None = None
+    """Hands a watermark to the source at the head of the vertex, if it is made for that."""
 
     @property
     def own(self) -> Callable[[Any], Any]:

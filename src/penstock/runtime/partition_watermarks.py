@@ -73,7 +73,12 @@ class PartitionWatermarks:
 
     def of(self, name: str) -> WatermarkSource:
         """What gives the records of a partition their timestamps."""
-        return self._sources[name]
+        self._current = self._sources[name]
+        return self._current
+
+    def offer(self, watermark: int) -> None:
+        """Take a watermark made of the records that are being emitted: it counts for their partition."""
+        self._current.offer(watermark)
 
     def update(self) -> None:
         """Tell what the partitions have come to together."""

@@ -162,7 +162,12 @@ class Subtask:
             shares_objects=settings.shares_objects,
             is_endless=settings.is_endless,
             hold=settings.hold,
+            offer_watermark=self._taker_of_offers(),
         )
+
+    def _taker_of_offers(self) -> Callable[[int], None] | None:
+        head = self.vertex.operators[0].operator
+        return head.offer if isinstance(head, SourceOperator) and head.takes_offers else None
 
     def _connect(self, shares_objects: bool) -> None:
         """Wire outputs and open from the last operator to the first, so that what is fed is ready before its feeder."""

@@ -17,6 +17,7 @@ from penstock.common.watermark_strategy import (
     BoundedOutOfOrdernessWatermarks,
     IngestionTime,
     NoWatermarksGenerator,
+    OfferedWatermarks,
     Watermark,
     WatermarkStrategy,
     generator_from_plain,
@@ -32,7 +33,12 @@ if TYPE_CHECKING:
 
 
 # Exactly these: what is derived from them may want to see every timestamp.
-_BY_HIGHEST = (BoundedOutOfOrdernessWatermarks, AscendingTimestampsWatermarks, NoWatermarksGenerator)
+_BY_HIGHEST = (
+    BoundedOutOfOrdernessWatermarks,
+    AscendingTimestampsWatermarks,
+    NoWatermarksGenerator,
+    OfferedWatermarks,
+)
 
 
 _SECONDS_OF_1990, _SECONDS_OF_2100 = 631_152_000, 4_102_444_800
@@ -88,6 +94,8 @@ class WatermarkSource:
             self._active_at = max(active_at, self._operator.context.started_ms)
             self._generator = generator_from_plain(self._strategy, generator)
         self._takes_blocks = hasattr(self._generator, "on_block")
+        is_prompt = getattr(self._generator, "after_each_record", False) is True
+        self._pace = 1 if is_prompt else self._operator.context.watermark_every_records
         self._pending = 0
         self.had_data = False
 
@@ -101,7 +109,7 @@ class WatermarkSource:
 
     def process(self, values: Values, timestamps: AnyTimestamps) -> None:
         """Emit a block with its timestamps and, at the pace asked for, watermarks."""
-        pace = self._operator.context.watermark_every_records
+        pace = self._pace
         if len(values) > pace:
             for start in range(0, len(values), pace):
                 stop = min(start + pace, len(values))
@@ -170,6 +178,11 @@ class WatermarkSource:
             self._emit(signal.timestamp)
         else:
             self._mark(signal.is_idle)
+
+    def offer(self, watermark: int) -> None:
+        """Take a watermark that an operator behind the source has made of the records that are being emitted."""
+        assert isinstance(self._generator, OfferedWatermarks)
+        self._generator.offer(watermark)
 
     def emit_periodic(self) -> None:
         """Let the generator say how far event time has got."""

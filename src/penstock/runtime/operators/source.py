@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.common.constants import MAX_WATERMARK
-from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.common.watermark_strategy import OfferedWatermarks, WatermarkStrategy
 from penstock.connectors.source import Source, SplitSource
 from penstock.runtime.operators.watermark import TimingOperator
 
@@ -21,6 +21,15 @@ class SourceOperator(TimingOperator):
     def is_ephemeral(self) -> bool:
         """Whether the tasks that read it are not the same from batch to batch (Spark cuts the frame anew)."""
         return not isinstance(self.source, SplitSource)
+
+    @property
+    def takes_offers(self) -> bool:
+        """Whether an operator of the same vertex makes the watermarks, see `offer`."""
+        return self.strategy is not None and isinstance(self.strategy.create_generator(), OfferedWatermarks)
+
+    def offer(self, watermark: int) -> None:
+        """Take the watermark of the records that are being emitted, to be emitted when their split is due."""
+        self.watermarks.offer(watermark)
 
     def split_count(self, parallelism: int) -> int:
         """How many channels the source has."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from penstock.common.watermark_strategy import OfferedWatermarks, WatermarkStrategy
 from penstock.datastream.stream import DataStream
+from penstock.graph.nodes import FORWARD, Chaining, Edge, Node, Role
 from penstock.runtime.operators import table as operators
+from penstock.runtime.operators.partitioned_source import create_source_operator
 from penstock.runtime.operators.table.change_codes import FromChangelogOperator, ToChangelogOperator
 from penstock.runtime.operators.table.stamping import StampOperator
 from penstock.table.algebra import nodes
@@ -52,7 +56,13 @@ def scan_table(translator: Translator, node: nodes.Scan) -> DataStream:
         return stream
     fields = tuple([FieldRef(each, columns[each].type) for each in node.columns])
     operator = operators.CalcOperator(projections=fields, zone=translator.settings.zone)
-    return translator.then(node, operator, stream.edges)
+    return _behind_each(translator, node, operator, stream)
+
+
+def _behind_each(translator: Translator, node: PlanNode, operator: Any, stream: DataStream) -> DataStream:
+    """Put an operator behind each source of a table, so that it can be in the vertex of that source."""
+    parts = [translator.then(node, operator, (each,)) for each in stream.edges]
+    return parts[0].union(*parts[1:]) if len(parts) > 1 else parts[0]
 
 
 def values_rows(translator: Translator, node: nodes.Values) -> DataStream:
@@ -68,14 +78,46 @@ def watermark_assigner(translator: Translator, node: nodes.WatermarkAssigner) ->
     is_prompt = scan is not None and bool(getattr(scan.source, "watermark_after_each_row", False))
     if scan is not None and _keeps_watermarks(scan):
         return translator.forward(node, StampOperator(rowtime=node.rowtime), node.input)
+    is_prompt = is_prompt or options.get("scan.watermark.emit.strategy") == "on-event"
     operator = operators.WatermarkAssignerOperator(
         rowtime=node.rowtime,
         watermark=node.watermark,
-        after_each_row=is_prompt or options.get("scan.watermark.emit.strategy") == "on-event",
+        after_each_row=is_prompt,
         idle_timeout_ms=translator.settings.idle_timeout_ms,
         zone=translator.settings.zone,
     )
-    return translator.forward(node, operator, node.input)
+    made = _behind_each(translator, node, operator, translator.stream(node.input))
+    if scan is not None and not getattr(scan.source, "has_watermarks", False):
+        for each in made.edges:
+            _push_into_source(translator, each, is_prompt)
+    return made
+
+
+def _push_into_source(translator: Translator, assigner: Edge, is_prompt: bool) -> None:
+    """Let the source make the watermarks, for each of its partitions, of what the assigner works out in its vertex.
+
+    Nothing is done if rows change subtasks between the two.
+    """
+    graph = translator.environment.graph
+    path = [graph.nodes[assigner.source_id]]
+    while path[-1].role is not Role.SOURCE:
+        node = path[-1]
+        if len(node.inputs) != 1 or node.inputs[0].partitioning != FORWARD:
+            return
+        path.append(graph.nodes[node.inputs[0].source_id])
+        if _parallelism_of(path[-1]) != _parallelism_of(node):
+            return
+    source = path.pop()
+    strategy: WatermarkStrategy[Any] = WatermarkStrategy(
+        partial(OfferedWatermarks, is_prompt), idle_timeout_ms=translator.settings.idle_timeout_ms
+    )
+    graph.change(source.id, operator=create_source_operator(source.operator.source, strategy))
+    for each in path:
+        graph.change(each.id, chaining=Chaining.JOINED)
+
+
+def _parallelism_of(node: Node) -> int | None:
+    return 1 if node.is_single else node.parallelism
 
 
 def _keeps_watermarks(scan: nodes.Scan) -> bool:
@@ -102,6 +144,8 @@ def projection(translator: Translator, node: nodes.Project) -> DataStream:
     if condition is None and _is_identity(node):
         return translator.stream(source)
     operator = operators.CalcOperator(condition=condition, projections=node.expressions, zone=translator.settings.zone)
+    if isinstance(source, nodes.Scan):
+        return _behind_each(translator, node, operator, translator.stream(source))
     return translator.forward(node, operator, source)
 
 

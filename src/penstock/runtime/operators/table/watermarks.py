@@ -26,6 +26,9 @@ class WatermarkAssignerOperator(TableOperator):
     `watermark` gives the watermark of a row in milliseconds (NULL: none). `after_each_row` emits it after every row
     that raises it, otherwise at the pace of the job. A row without a time is refused. `idle_timeout_ms`: after so long
     without rows the input is idle.
+
+    In the vertex of a table's source it emits none itself: it hands them to the source, which knows of which partition
+    the rows are, and passes on what the source makes of them.
     """
 
     kind = "table watermarks"
@@ -60,6 +63,7 @@ class WatermarkAssignerOperator(TableOperator):
             # The time a job was down is nobody's idleness.
             self._active_at = max(active_at, self.context.started_ms)
         self._pending = 0
+        self._offer = self.context.offer_watermark
 
     def snapshot(self) -> Any:
         """How far event time has got."""
@@ -67,8 +71,7 @@ class WatermarkAssignerOperator(TableOperator):
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Emit a block with its times, and watermarks."""
-        self._active_at = self.context.clock()
-        self._mark(False)
+        self._note_rows()
         place = self.rowtime + 1
         stamps = [row[place] for row in values]
         if None in stamps:
@@ -77,7 +80,7 @@ class WatermarkAssignerOperator(TableOperator):
             )
             raise self.failure(error, "assigning watermarks", values[stamps.index(None)])
         marks = [made[1] for made in self._watermarks(values)]
-        if self.after_each_row:
+        if self.after_each_row and self._offer is None:
             self._emit_one_by_one(values, stamps, marks)
         else:
             self._emit_in_pieces(values, stamps, marks)
@@ -88,8 +91,7 @@ class WatermarkAssignerOperator(TableOperator):
         if self.after_each_row or self._watermark_columns is None or times.null_count:
             super().process_columns(block, timestamps, keys)
             return
-        self._active_at = self.context.clock()
-        self._mark(False)
+        self._note_rows()
         marks = self._watermark_columns(block).batch.column(1)
         lowest = pa.scalar(MIN_WATERMARK, pa.int64())
         known = pc.fill_null(marks, lowest).to_numpy() if marks.null_count else marks.to_numpy()
@@ -98,8 +100,20 @@ class WatermarkAssignerOperator(TableOperator):
         for start in range(0, len(block), pace):
             stop = min(start + pace, len(block))
             self.output.emit(block.slice(start, stop), stamps[start:stop])
-            self._reached = max(self._reached, int(known[start:stop].max()))
-            self._count(stop - start)
+            self._reach(int(known[start:stop].max()), stop - start)
+
+    def _note_rows(self) -> None:
+        if self._offer is None:
+            self._active_at = self.context.clock()
+            self._mark(False)
+
+    def _reach(self, watermark: int, rows: int) -> None:
+        """Note the highest watermark of rows that were emitted."""
+        if self._offer is not None:
+            self._offer(watermark)
+            return
+        self._reached = max(self._reached, watermark)
+        self._count(rows)
 
     def _count(self, rows: int) -> None:
         """So many rows more; the watermark goes on at the pace of the job."""
@@ -113,8 +127,7 @@ class WatermarkAssignerOperator(TableOperator):
             stop = start + pace
             self.output.emit(values[start:stop], stamps[start:stop])
             known = [mark for mark in marks[start:stop] if mark is not None]
-            self._reached = max(self._reached, max(known, default=MIN_WATERMARK))
-            self._count(min(stop, len(values)) - start)
+            self._reach(max(known, default=MIN_WATERMARK), min(stop, len(values)) - start)
 
     def _emit_one_by_one(self, values: list[Any], stamps: list[int], marks: list[int | None]) -> None:
         sent = 0
@@ -139,17 +152,24 @@ class WatermarkAssignerOperator(TableOperator):
             self.output.emit_status(is_idle)
 
     def on_watermark(self, watermark: int) -> None:
-        """Only the end of time passes: event time starts anew here."""
-        if watermark == MAX_WATERMARK:
-            self.watermark = watermark
+        """Pass on what the source has made of the offers; elsewhere event time starts anew, but for its end."""
+        if watermark == MAX_WATERMARK or (self._offer is not None and watermark > self._emitted):
+            self._emitted = self.watermark = watermark
             self.output.emit_watermark(watermark)
 
     def on_status(self, is_idle: bool) -> None:
-        """Idleness is this operator's own to notice."""
+        """Pass on the source's idleness; elsewhere that of an input which has sent no rows yet."""
+        if self._offer is not None or (self._reached == MIN_WATERMARK and not self._pending):
+            self._mark(is_idle)
 
     def end_batch(self, now_ms: int, end_of_input: bool) -> None:
         """Emit the watermark that the batch has come to, and notice idleness."""
-        if end_of_input:
+        if not end_of_input:
+            self.on_interval(now_ms)
+
+    def on_interval(self, now_ms: int) -> None:
+        """Emit the watermark so far, and notice idleness."""
+        if self._offer is not None:
             return
         self._advance()
         timeout = self.idle_timeout_ms
@@ -158,6 +178,6 @@ class WatermarkAssignerOperator(TableOperator):
 
     def next_deadline(self) -> int | None:
         """When idleness will have to be noticed."""
-        if self.idle_timeout_ms is None or self._is_idle:
+        if self._offer is not None or self.idle_timeout_ms is None or self._is_idle:
             return None
         return self._active_at + self.idle_timeout_ms
