@@ -68,7 +68,7 @@ class Sessions:
     def _add_one(self, time: int, row: Row, fold: Callable[[Any, Row], Any]) -> None:
         held: tuple[Session, ...] = self._state.held() or ()
         touched, start, end = _touched(held, time, time + self._gap)
-        if self._domain == EVENT and self.clock.last_instant(end) <= self._operator.watermark:
+        if self._domain == EVENT and self.clock.due_at(end) <= self._operator.watermark:
             self._late.inc()
             return
         content = touched[0][2] if len(touched) == 1 else None
@@ -83,10 +83,10 @@ class Sessions:
         self._state.hold((*before, made, *after))
 
     def _set_timers(self, touched: list[Session], end: int) -> None:
-        timers, due = self._operator.timers, self.clock.last_instant(end)
+        timers, due = self._operator.timers, self.clock.due_at(end)
         for _, former, _ in touched:
             if former != end:
-                timers.delete(self._domain, self.clock.last_instant(former))
+                timers.delete(self._domain, self.clock.due_at(former))
         timers.register(self._domain, due)
 
     def closed(self, due: Iterable[Timer]) -> Iterator[tuple[Any, int, int, Any]]:
@@ -94,7 +94,7 @@ class Sessions:
         for timestamp, key, _ in due:
             self._operator.backend.set_key(key)
             held: tuple[Session, ...] = self._state.held() or ()
-            over = [each for each in held if self.clock.last_instant(each[1]) <= timestamp]
+            over = [each for each in held if self.clock.due_at(each[1]) <= timestamp]
             if over:
                 self._state.hold(held[len(over) :] or None)
             for start, end, content in over:

@@ -183,7 +183,7 @@ class WindowAggregateOperator(KeyedTableOperator):
                 elif each == "proctime":
                     found.append(self.context.clock())
                 else:
-                    found.append(clock.last_instant(end))
+                    found.append(clock.window_time(end))
             results.append((INSERT, *leading, *values, *found))
         self.output.emit(results, None)
 

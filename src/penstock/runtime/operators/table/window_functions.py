@@ -52,7 +52,7 @@ class WindowFunctionOperator(TableOperator):
     def _columns(self, time: int) -> list[tuple[int, int, int]]:
         clock = self._clock
         windows = self.window.windows_of(clock.to_local(time))
-        return [(start, end, clock.last_instant(end)) for start, end in windows]
+        return [(start, end, clock.window_time(end)) for start, end in windows]
 
 
 class SessionFunctionOperator(KeyedTableOperator):
@@ -91,6 +91,6 @@ class SessionFunctionOperator(KeyedTableOperator):
         results: list[Row] = []
         clock = self._sessions.clock
         for _, start, end, rows in self._sessions.closed(due):
-            window = (start, end, clock.last_instant(end))
+            window = (start, end, clock.window_time(end))
             results += [(*row, *window) for row in rows]
         self.output.emit(results, None)

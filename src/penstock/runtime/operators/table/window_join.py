@@ -134,7 +134,7 @@ class TableWindowJoinOperator(KeyedTableOperator):
         for end, piece in pieces_by_window(side, block.batch, keys, place) if len(block) else ():
             window = self._memory.get(end)
             if window is None:
-                if end is None or self._clock.last_instant(end) <= self.watermark:
+                if end is None or self._clock.due_at(end) <= self.watermark:
                     self._late.inc(piece.row_count)
                     continue
                 (key,) = key_objects(piece.keys.slice(0, 1))
@@ -195,7 +195,7 @@ class TableWindowJoinOperator(KeyedTableOperator):
             end = row[place]
             window = memory.get(end)
             if window is None:
-                if end is None or self._clock.last_instant(end) <= self.watermark:
+                if end is None or self._clock.due_at(end) <= self.watermark:
                     self._late.inc()
                     continue
                 window = memory[end] = self._new_window(key, end)
@@ -210,14 +210,14 @@ class TableWindowJoinOperator(KeyedTableOperator):
 
     def _new_window(self, key: Any, end: int) -> _Window:
         """A window that is not in memory, with a timer; what is in state has one too."""
-        if not self.timers.has_any_at(EVENT, self._clock.last_instant(end)):
+        if not self.timers.has_any_at(EVENT, self._clock.due_at(end)):
             self._begun.add(end)
         self._set_timer(key, end)
         return {}
 
     def _set_timer(self, key: Any, end: int) -> None:
         self.backend.set_key(key)
-        self.timers.register(EVENT, self._clock.last_instant(end), b"%d" % end)
+        self.timers.register(EVENT, self._clock.due_at(end), b"%d" % end)
 
     def _write(self) -> None:
         backend = self.backend

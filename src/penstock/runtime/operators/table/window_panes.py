@@ -54,7 +54,7 @@ class WindowPanes:
         self._new: set[Place] = set()  # places that the state does not have
         self._begun: set[tuple[int, int]] = set()  # windows that no key had before this batch
         code.scope.update(
-            load=self._load, windows_of=window.windows_of, local=self.clock.to_local, instant=self.clock.to_instant
+            load=self._load, windows_of=window.windows_of, local=self.clock.to_local, due_at=self.clock.due_at
         )
         self._fold = defined(_Fold(operator, code, self._has_slices).lines(), "fold", code.scope)
         self._results = defined(_results(code), "results", code.scope)
@@ -134,19 +134,19 @@ class WindowPanes:
         """
         ends = range(end, end + self._window.size_ms, self._window.slide_ms) if self._has_slices else (end,)
         timers, domain = self._operator.timers, self._domain
-        if any(timers.has_any_at(domain, self.clock.last_instant(each)) for each in ends):
+        if any(timers.has_any_at(domain, self.clock.due_at(each)) for each in ends):
             return False
         self._begun.add((start, end))
         return True
 
     def _first_open(self, end: int) -> int:
         watermark = self._operator.watermark
-        while self.clock.last_instant(end) <= watermark:
+        while self.clock.due_at(end) <= watermark:
             end += self._window.slide_ms
         return end
 
     def _register(self, start: int, end: int) -> None:
-        self._operator.timers.register(self._domain, self.clock.last_instant(end), b"%d,%d" % (start, end))
+        self._operator.timers.register(self._domain, self.clock.due_at(end), b"%d,%d" % (start, end))
 
     # ---- windows that are over ----
 
@@ -277,9 +277,9 @@ class _Fold:
             last = f"end + {window.size_ms - window.slide_ms}"
         elif self._has_slices:
             last = f"time - (time - {window.offset_ms}) % {window.size_ms} + {window.size_ms}"
-        last = f"instant({last})" if self._is_zoned else last
+        last = f"due_at({last})" if self._is_zoned else f"{last} - 1"
         count = [] if self._is_spread else ["    late += 1"]
-        return [f"if {last} - 1 <= watermark:", *count, "    continue"]
+        return [f"if {last} <= watermark:", *count, "    continue"]
 
     def _into_window(self) -> list[str]:
         code = self._code

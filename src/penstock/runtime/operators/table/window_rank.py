@@ -54,12 +54,12 @@ class PerWindowOperator(KeyedTableOperator, ABC):
         assert keys is not None
         for _, row in zip(self.backend.walk(keys), values, strict=True):
             end = row[self.window_end + 1]
-            if end is None or self._clock.last_instant(end) <= self.watermark:
+            if end is None or self._clock.due_at(end) <= self.watermark:
                 self._late.inc()
                 continue
             held = self._windows.held(end)
             if held is None:
-                self.timers.register(EVENT, self._clock.last_instant(end), b"%d" % end)
+                self.timers.register(EVENT, self._clock.due_at(end), b"%d" % end)
             made = self.with_row(held, row[1:])
             if made is not held:
                 self._windows.hold(end, made)

@@ -159,12 +159,16 @@ class Zone:
         """What clocks show at a moment, as if it were UTC."""
         return millis + self.offset_at(millis)
 
-    def moment(self, millis: int) -> int:
-        """The moment clocks show this; of two the earlier, and shifted ahead where clocks skip it."""
+    def moment(self, millis: int, *, is_later: bool = False) -> int:
+        """The moment clocks show this; of two the earlier, unless `is_later`. Shifted ahead where clocks skip it."""
         if self._info is None:
             return millis - (self._fixed or 0)
         local = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=millis)
-        offset = local.replace(tzinfo=self._info).utcoffset()
+        there = local.replace(tzinfo=self._info)
+        offset = there.utcoffset()
+        if is_later:
+            # The other offset counts only where clocks are put back, not where they skip an hour.
+            offset = min(offset or datetime.timedelta(), there.replace(fold=1).utcoffset() or datetime.timedelta())
         return millis - round((offset or datetime.timedelta()).total_seconds() * 1000)
 
 

@@ -9,7 +9,7 @@ from penstock.errors import FunctionError
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.scalar.code import CodeWriter
 from penstock.vocabulary.sql.scalar.common_types import common_type_or_none
-from penstock.vocabulary.sql.scalar.kinds import BOOLEAN, CHARACTERS, INTEGERS, NUMBERS, STRING, TIME_POINTS
+from penstock.vocabulary.sql.scalar.kinds import BOOLEAN, CHARACTERS, INTEGERS, NUMBERS, STRING, TIME_POINTS, timestamp
 from penstock.vocabulary.sql.scalar.parameters import implicit_cast
 from penstock.vocabulary.sql.scalar.registry import Arguments, any_nullable, special
 from penstock.vocabulary.sql.typed_expressions import Call, Literal, TypedExpression
@@ -26,6 +26,8 @@ def comparable(arguments: Arguments, what: str) -> Arguments:
     types = [each.type for each in arguments]
     kinds = {each.kind for each in types if each.kind is not Kind.NULL}
     target = _target_beside_text(types, what in _ORDERINGS) or common_type_or_none(types)
+    if target is not None and target.kind is Kind.TIMESTAMP_LTZ and Kind.TIMESTAMP in kinds:
+        target = timestamp(target.precision)  # as in Flink, by what clocks show
     if target is None:
         raise FunctionError(f"{what} cannot compare {' and '.join(map(str, types))}: write a CAST")
     if len(kinds) > 1 and all(kind in INTEGERS or kind is Kind.DECIMAL for kind in kinds):

@@ -92,9 +92,6 @@ def _extraction(unit: str, type_: LogicalType, writer: CodeWriter) -> Callable[[
     if type_.kind is Kind.INTERVAL_MONTHS:
         return _months_part(unit)
     nanos = local_nanos(type_, writer)
-    if unit == "EPOCH" and type_.kind is Kind.TIMESTAMP_LTZ:
-        units = units_per_milli(type_) * 1000
-        return lambda value: value // units
     if unit in _OF_NANOS:
         of_nanos = _OF_NANOS[unit]
         return lambda value: of_nanos(nanos(value))
@@ -148,8 +145,9 @@ def _unit_rounding(unit: str, type_: LogicalType, writer: CodeWriter, is_up: boo
     local, zone = _local_rounding(unit, units, is_up), zone_named(writer.context.time_zone)
 
     def rounded(value: int) -> int:
-        shown = local(value + zone.offset_at(value // units) * units)
-        return zone.moment(shown // units) * units + shown % units
+        # As in Flink, by the clock of the value: the day of a change begins an hour off for what is after it.
+        offset = zone.offset_at(value // units) * units
+        return local(value + offset) - offset
 
     return rounded
 
@@ -226,9 +224,12 @@ def _months_between(left: int, right: int) -> int:
 
 
 def _make_difference(call: Call, writer: CodeWriter) -> Callable[..., int]:
-    left, right = [local_nanos(each.type, writer) for each in call.arguments]
-    if [each.type.kind for each in call.arguments].count(Kind.TIMESTAMP_LTZ) == 1:
+    types = [each.type for each in call.arguments]
+    if [each.kind for each in types].count(Kind.TIMESTAMP_LTZ) == 1:
         raise FunctionError("TIMESTAMPDIFF takes two TIMESTAMP_LTZ or none: write a CAST")
+    if types[0].kind is Kind.TIMESTAMP_LTZ:  # moments, whatever clocks show
+        types = [timestamp(each.precision) for each in types]
+    left, right = [local_nanos(each, writer) for each in types]
     return _difference(_unit(call), left, right)
 
 

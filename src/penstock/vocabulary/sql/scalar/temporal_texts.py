@@ -87,7 +87,8 @@ def _make_unix_timestamp(call: Call, writer: CodeWriter) -> Callable[..., int]:
         if found is None:
             return -(2**63)
         nanos, offset = found
-        return zone.moment(nanos // 1_000_000) // 1000 if offset is None else nanos // 10**9 - offset
+        # Java's older classes, which Flink uses here, take the second of two.
+        return zone.moment(nanos // 1_000_000, is_later=True) // 1000 if offset is None else nanos // 10**9 - offset
 
     return of_text
 
@@ -120,7 +121,7 @@ def _convert_tz(text: str, source: str, target: str) -> str | None:
     millis = parse_timestamp(text, 1000) if found else None
     if millis is None:
         return None
-    moment = zone_named(source).moment(millis)
+    moment = zone_named(source).moment(millis, is_later=True)
     return formatter(_DEFAULT)(zone_named(target).local(moment) * 1_000_000, target)
 
 
