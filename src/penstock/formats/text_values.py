@@ -74,7 +74,7 @@ def decimal_converter(kind: pa.DataType) -> Convert:
             value = decimal.Decimal(text).quantize(step, decimal.ROUND_HALF_UP, context)
         except decimal.InvalidOperation:
             return None
-        return value if abs(value) < most else None
+        return value if value.copy_abs() < most else None
 
     return convert
 

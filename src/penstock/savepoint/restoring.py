@@ -192,6 +192,8 @@ class Restoration:
     def _entry(self, vertex: Vertex, subtask: int, state: StateVersion, inline: dict[str, Any]) -> SubtaskEntry:
         watermark = inline["watermarks"].get(vertex.operators[0].uid, MIN_WATERMARK)
         valves = restored_valves(vertex.inputs, subtask, watermark)
+        kept = {each.uid for each in vertex.operators if not each.operator.forgets_watermark}
+        inline = {**inline, "watermarks": {uid: at for uid, at in inline["watermarks"].items() if uid in kept}}
         return SubtaskEntry(
             state=state,
             inline=encode_inline(valves=[valve.to_plain() for valve in valves] or None, **inline),

@@ -44,6 +44,9 @@ class StreamOperator:
     timeless_inputs: frozenset[int] = frozenset()
     """Numbers of inputs whose watermarks and idleness mean nothing here: event time is that of the others."""
 
+    forgets_watermark = False
+    """Whether it has no event time after a savepoint until the next watermark, as in Flink."""
+
     context: OperatorContext
     output: Output
     checkpointed: CheckpointedPart | None = None

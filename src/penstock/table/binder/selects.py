@@ -16,12 +16,13 @@ from penstock.table.binder.queries import QueryBinder, distinct, one_row, sort_d
 from penstock.table.binder.relations import RelationBinder, retyped
 from penstock.table.binder.scopes import Scope
 from penstock.table.binder.state_hints import StateHints
-from penstock.table.binder.subqueries import SubqueryBinder, as_membership, has_query
+from penstock.table.binder.subqueries import SubqueryBinder, always_holds, as_membership, has_query
 from penstock.table.rules.filters import push_filters
 from penstock.table.rules.rewriting import rewritten_plan
 from penstock.table.rules.time_joins import recognise_time_join
+from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.ordering import SortField
-from penstock.vocabulary.sql.typed_expressions import TypedExpression
+from penstock.vocabulary.sql.typed_expressions import Literal, TypedExpression
 
 __all__ = ["SelectBinder"]
 
@@ -79,6 +80,8 @@ class SelectBinder:
             return known
         if isinstance(node, (exp.Subquery, exp.Select)):
             self.plan, value = self._subqueries().scalar(self.plan, node)
+        elif always_holds(node, self.session):
+            value = Literal(True, LogicalType(Kind.BOOLEAN, False))
         elif has_query(node):
             tested = self._subqueries().tested(node, self.binder())
             is_unknown_false = id(node) in self._plain_truths

@@ -10,8 +10,10 @@ from penstock.table.algebra.nodes import Aggregate, JoinKind, PlanNode, Project,
 from penstock.table.binder.conditions import conjunction, join_of, moved
 from penstock.table.binder.decorrelation import NotDecorrelated, decorrelated, is_equality
 from penstock.table.binder.expressions import ExpressionBinder
+from penstock.table.binder.grouping import find_aggregates
 from penstock.table.binder.queries import QueryBinder, distinct
 from penstock.table.binder.scopes import OUTER, Scope
+from penstock.table.binder.session import Session
 from penstock.vocabulary.sql import scalar
 from penstock.vocabulary.sql.aggregates import result_type
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
@@ -51,6 +53,16 @@ def has_query(node: exp.Expr) -> bool:
     return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None)
 
 
+def always_holds(node: exp.Expr, session: Session) -> bool:
+    """Whether it is EXISTS of an aggregate of all rows, which gives a row even of no rows."""
+    query = node.this if isinstance(node, exp.Exists) else None
+    if not isinstance(query, exp.Select):
+        return False
+    if any(query.args.get(key) for key in ("group", "having", "limit", "offset", "qualify")):
+        return False
+    return bool(find_aggregates(query.expressions, session))
+
+
 class SubqueryBinder:
     """Binds the subqueries of a SELECT whose FROM has a scope."""
 
@@ -64,7 +76,8 @@ class SubqueryBinder:
 
     def is_semi_join(self, condition: exp.Expr) -> bool:
         """Whether a condition is IN (SELECT ...), EXISTS, or one of them with NOT."""
-        return has_query(_without_not(condition)[0])
+        inner = _without_not(condition)[0]
+        return has_query(inner) and not always_holds(inner, self.queries.session)
 
     def tested(self, condition: exp.Expr, binder: ExpressionBinder) -> list[TypedExpression]:
         """The values left of IN."""

@@ -6,7 +6,7 @@ import random
 import string
 import struct
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from penstock.vocabulary.sql.scalar import arrow_type
 
 __all__ = ["DataGenConnector"]
 
+_WIDE = Context(prec=76)
 _LIMITS = {Kind.TINYINT: 7, Kind.SMALLINT: 15, Kind.INTEGER: 31, Kind.BIGINT: 63}
 _SOME_DAY = 1_700_000_000_000
 _HEX = string.hexdigits[:16]
@@ -140,7 +141,7 @@ class _Sequence(_Field):
         if self.declared.kind in (Kind.VARCHAR, Kind.CHAR):
             return str(value)
         if self.declared.kind is Kind.DECIMAL:
-            return Decimal(value).quantize(Decimal(1).scaleb(-self.declared.scale))
+            return Decimal(value).quantize(Decimal(1).scaleb(-self.declared.scale), context=_WIDE)
         return float(value) if self.declared.kind in (Kind.FLOAT, Kind.DOUBLE) else value
 
     @property
@@ -209,7 +210,7 @@ def _single(field: _Field, chance: random.Random) -> float:
 def _decimal(field: _Field, chance: random.Random) -> Decimal:
     step = Decimal(1).scaleb(-field.declared.scale)
     most = float(field.high or 10 ** min(field.declared.precision - field.declared.scale, 15) - 1)
-    return Decimal(str(chance.uniform(float(field.low or 0), most))).quantize(step)
+    return Decimal(str(chance.uniform(float(field.low or 0), most))).quantize(step, context=_WIDE)
 
 
 def _text(field: _Field, chance: random.Random) -> str:

@@ -46,6 +46,7 @@ def group_aggregate(translator: Translator, node: nodes.Aggregate) -> DataStream
         mini_batch_size=translator.settings.mini_batch_size,
         is_two_phase=translator.settings.is_two_phase and not any(each.function in ONE_PHASE for each in node.calls),
         state_ttl_ms=translator.settings.state_ttl_ms if node.ttl_ms is None else node.ttl_ms,
+        is_total=translator.settings.is_batch and not node.keys and bool(node.calls),
     )
     return translator.keyed(node, operator, node.input, node.keys)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,8 @@ from penstock.table.algebra.nodes import PlanNode
 from penstock.table.algebra.table_api_nodes import FinalRows
 from penstock.table.translation.narrowing import narrowed
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
-from penstock.vocabulary.sql.typed_expressions import FieldRef, Literal, TypedExpression
+from penstock.vocabulary.sql.row_kinds import DELETE, UPDATE_BEFORE
+from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, Literal, TypedExpression
 from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ __all__ = [
     "values_rows",
     "watermark_assigner",
 ]
+
+_TRUTH = LogicalType(Kind.BOOLEAN, False)
 
 
 def scan_table(translator: Translator, node: nodes.Scan) -> DataStream:
@@ -143,10 +147,41 @@ def projection(translator: Translator, node: nodes.Project) -> DataStream:
         condition, source = source.condition, source.input
     if condition is None and _is_identity(node):
         return translator.stream(source)
-    operator = operators.CalcOperator(condition=condition, projections=node.expressions, zone=translator.settings.zone)
+    expressions = node.expressions
+    if condition is None and _may_lack_fields(translator, source):
+        expressions = tuple(map(_null_without_fields, expressions))
+    operator = operators.CalcOperator(condition=condition, projections=expressions, zone=translator.settings.zone)
     if isinstance(source, nodes.Scan):
         return _behind_each(translator, node, operator, translator.stream(source))
     return translator.forward(node, operator, source)
+
+
+def _may_lack_fields(translator: Translator, node: PlanNode) -> bool:
+    """Whether rows that delete may have their key only, though other columns are NOT NULL."""
+    if not isinstance(node, nodes.Scan):
+        return translator.mode(node).deletes_by_key
+    kinds = node.source.changelog_kinds
+    return bool(node.source.deletes_by_key) or (DELETE in kinds and UPDATE_BEFORE not in kinds)
+
+
+def _null_without_fields(expression: TypedExpression) -> TypedExpression:
+    """The expression, or NULL where a field that it needs is not there."""
+    needed = [] if isinstance(expression, FieldRef) else list(dict.fromkeys(_needed_fields(expression)))
+    if not needed:
+        return expression
+    missing = [Call("IS NULL", (FieldRef(each.index, each.type.with_nullable(True)),), _TRUTH) for each in needed]
+    condition = missing[0]
+    for each in missing[1:]:
+        condition = Call("OR", (condition, each), _TRUTH)
+    nullable = expression.type.with_nullable(True)
+    return Call("CASE", (condition, Literal(None, nullable), expression), nullable)
+
+
+def _needed_fields(expression: TypedExpression) -> Iterator[FieldRef]:
+    if isinstance(expression, FieldRef) and not expression.type.nullable:
+        yield expression
+    for each in expression.arguments if isinstance(expression, Call) else ():
+        yield from _needed_fields(each)
 
 
 def _is_identity(node: nodes.Project) -> bool:

@@ -31,6 +31,7 @@ class TableSettings:
     upsert_materialize: str = "AUTO"
     idle_timeout_ms: int | None = None
     has_duplicate_events: bool = False
+    is_batch: bool = False
     sorts_at_end: bool = False
     """Whether ORDER BY of an input that ends may be by any field, all rows coming out at the end."""
     lookup_capacity: int = 100
@@ -45,6 +46,7 @@ class TableSettings:
     def of(settings: Mapping[str, str]) -> TableSettings:
         """Read the settings of an environment."""
         zone = settings.get("table.local-time-zone", "default")
+        is_batch = settings.get("execution.runtime-mode", "").upper() == "BATCH"
         idle = _millis(settings, "table.exec.source.idle-timeout")
         return TableSettings(
             state_ttl_ms=_millis(settings, "table.exec.state.ttl"),
@@ -64,8 +66,8 @@ class TableSettings:
             ),
             upsert_materialize=_word(settings, "table.exec.sink.upsert-materialize", "AUTO", ("AUTO", "NONE", "FORCE")),
             idle_timeout_ms=idle or None,
-            sorts_at_end=_flag(settings, "__table.exec.sort.non-temporal.enabled__")
-            or settings.get("execution.runtime-mode", "").upper() == "BATCH",
+            sorts_at_end=_flag(settings, "__table.exec.sort.non-temporal.enabled__") or is_batch,
+            is_batch=is_batch,
             has_duplicate_events=_flag(settings, "table.exec.source.cdc-events-duplicate"),
             lookup_capacity=_count(settings, "table.exec.async-lookup.buffer-capacity", 100),
             lookup_timeout_ms=_millis(settings, "table.exec.async-lookup.timeout") or 180_000,

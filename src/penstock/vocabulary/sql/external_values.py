@@ -124,7 +124,7 @@ def _decimal(declared: LogicalType) -> Convert:
     def convert(value: Any) -> Decimal:
         number = Decimal(str(value)) if isinstance(value, float) else Decimal(value)
         rounded = number.quantize(step, ROUND_HALF_UP, _WIDE)
-        if abs(rounded) >= limit:
+        if rounded.copy_abs() >= limit:  # abs() would round to Python's 28 digits
             raise ValueError
         return rounded
 

@@ -16,6 +16,7 @@ class CalcOperator(TableOperator):
     """Keeps the rows for which `condition` is true, and makes `projections` of them; None: all rows, as they are."""
 
     kind = "calc"
+    forgets_watermark = True
 
     def __init__(
         self,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.runtime.columns import ColumnBlock, Stamps
+from penstock.common.constants import MAX_WATERMARK
+from penstock.keys.groups import group_range
+from penstock.runtime.columns import NO_KEY, ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.aggregate_code import bind_views, indented, with_row_count
 from penstock.runtime.operators.table.aggregate_columns import ColumnarCalls, columnar_calls
@@ -44,7 +46,8 @@ class GroupAggregateOperator(KeyedTableOperator):
     `aggregates` it is SELECT DISTINCT. `needs_retraction`: the input has other rows than +I. `mini_batch` emits once
     for each key of a group of rows instead of once for each row: the groups end with `mini_batch_size` rows, at a
     watermark and at the end of a batch. `is_two_phase` counts as Flink does where it aggregates before the exchange
-    already: the keys of every `mini_batch_size` rows, instead of rows.
+    already: the keys of every `mini_batch_size` rows, instead of rows. `is_total`: without rows, the end of the input
+    gives the results of none.
     """
 
     kind = "group aggregate"
@@ -61,6 +64,7 @@ class GroupAggregateOperator(KeyedTableOperator):
         mini_batch_size: int = MINI_BATCH_SIZE,
         is_two_phase: bool = False,
         state_ttl_ms: int = 0,
+        is_total: bool = False,
     ) -> None:
         self.key_fields = key_fields
         self.aggregates = aggregates
@@ -71,6 +75,7 @@ class GroupAggregateOperator(KeyedTableOperator):
         self.mini_batch_size = mini_batch_size
         self.is_two_phase = is_two_phase
         self.state_ttl_ms = state_ttl_ms
+        self.is_total = is_total
 
     def layout(self) -> Layout:
         """What the keys are, and what the accumulators hold."""
@@ -94,6 +99,7 @@ class GroupAggregateOperator(KeyedTableOperator):
         views = bind_views(self, code, starts_small=True)
         code.scope.update(held=self._state.held, hold=self._state.hold, views=views)
         self._process = defined(_Loop(self, code).lines(), "process", code.scope)
+        self._result_of_none = defined(_result_of_none(code), "result_of_none", code.scope)
         self._columns = self._group_columns(code)
         self._pending = PendingColumns()
         self._pending_watermark: int | None = None
@@ -225,6 +231,8 @@ class GroupAggregateOperator(KeyedTableOperator):
             self.watermark = self._pending_watermark = watermark
             return
         self._process_gathered()
+        if self.is_total and watermark == MAX_WATERMARK:
+            self._emit_total()
         super().on_watermark(watermark)
 
     def on_status(self, is_idle: bool) -> None:
@@ -237,6 +245,16 @@ class GroupAggregateOperator(KeyedTableOperator):
         self._flush_columns()
         self._process_gathered()
         super().on_end()
+
+    def _emit_total(self) -> None:
+        """Emit the results of no rows if there is no row, or none is left; the subtask does that rows would come to."""
+        context = self.context
+        group = int.from_bytes(self.backend.encoded(NO_KEY)[0], "big")
+        if group not in group_range(context.subtask, context.parallelism, context.max_parallelism):
+            return
+        self.backend.set_key(NO_KEY)
+        if self._state.held() is None:
+            self.output.emit([self._result_of_none()], None)
 
     def end_batch(self, now_ms: int, end_of_input: bool) -> None:
         """Emit what was gathered: state and output belong to the batch."""
@@ -253,6 +271,12 @@ def _add_to(groups: Groups, values: list[Any], keys: list[Any]) -> None:
             groups[hashable] = key, [row]
         else:
             group[1].append(row)
+
+
+def _result_of_none(code: AggregateCode) -> list[str]:
+    values = "".join(f"{each}, " for each in code.values)
+    names = [f"    {code.names} = {code.initial}"] if code.slots else []
+    return ["def result_of_none():", *names, f"    return (0, {values})"]
 
 
 class _Loop:

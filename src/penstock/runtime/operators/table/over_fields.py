@@ -116,6 +116,6 @@ class OverFields:
 def _code(calls: list[AggregateCall], operator: OverAggregateOperator) -> AggregateCode:
     """Code that counts values as it would with retraction, so that a change of the count is seen, where it can."""
     try:
-        return compiled_aggregates(calls, operator.input_types, retracts=True)
+        return compiled_aggregates(calls, operator.input_types, retracts=True, in_over=True)
     except AggregateError:
-        return compiled_aggregates(calls, operator.input_types, retracts=False)
+        return compiled_aggregates(calls, operator.input_types, retracts=False, in_over=True)

@@ -31,7 +31,7 @@ class OverTime:
     def __init__(self, operator: OverAggregateOperator) -> None:
         is_bounded = operator.preceding is not None
         self._operator = operator
-        code = compiled_aggregates(operator.aggregates, operator.input_types, retracts=is_bounded)
+        code = compiled_aggregates(operator.aggregates, operator.input_types, retracts=is_bounded, in_over=True)
         rows = FrozenListTypeInfo(row_state_type(operator.input_types))
         self._accumulator = operator.value_state("_accumulators", code.state_type())
         self._views = bind_views(operator, code)

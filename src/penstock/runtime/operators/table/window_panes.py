@@ -158,11 +158,11 @@ class WindowPanes:
             backend.set_key(key)
             accumulators = self._of_slices(key, start, end) if self._has_slices else [self._taken(key, start, end)]
             present = [each for each in accumulators if each is not None]
-            results = self._results(present, self._row_count) if present else None
             if self._views:
-                backend.set_namespace(namespace)
-                for view in self._views:
-                    view.clear()
+                backend.set_namespace(namespace)  # where results read them
+            results = self._results(present, self._row_count) if present else None
+            for view in self._views:
+                view.clear()
             backend.set_namespace(VOID_NAMESPACE)
             if results is not None:
                 yield key, start, end, results

@@ -60,6 +60,7 @@ class Compiling:
     retracts: bool
     scope: dict[str, Any]
     arguments: tuple[str, ...]
+    in_over: bool = False
 
     def slot(self, name: str, type_info: TypeInformation, initial: str = "None") -> Slot:
         """A slot of this call."""

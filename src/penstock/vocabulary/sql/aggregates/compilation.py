@@ -84,15 +84,15 @@ class AggregateCode:
 
 
 def compiled_aggregates(
-    calls: Sequence[AggregateCall], input_types: Sequence[LogicalType], *, retracts: bool
+    calls: Sequence[AggregateCall], input_types: Sequence[LogicalType], *, retracts: bool, in_over: bool = False
 ) -> AggregateCode:
-    """Compile aggregate calls; with `retracts`, rows may be taken back too."""
+    """Compile aggregate calls; with `retracts`, rows may be taken back too. `in_over`: of OVER, not of groups."""
     made = AggregateCode()
     groups: dict[Any, list[tuple[AggregateCall, CallCode]]] = {}
     for number, call in enumerate(calls):
         types = call.argument_types or tuple([input_types[at] for at in call.arguments])
         call = replace(call, argument_types=types)
-        code = _compiled(call, number, retracts, made.scope)
+        code = _compiled(call, number, retracts, made.scope, in_over)
         made.slots += code.slots
         made.views += code.views
         made.values.append(code.value)
@@ -112,11 +112,11 @@ def compiled_aggregates(
     return made
 
 
-def _compiled(call: AggregateCall, number: int, retracts: bool, scope: dict[str, Any]) -> CallCode:
+def _compiled(call: AggregateCall, number: int, retracts: bool, scope: dict[str, Any], in_over: bool) -> CallCode:
     compiler = _COMPILERS.get(call.function)
     if compiler is None:
         raise AggregateError(f"The aggregate function {call.function} is not supported here.")
-    code = compiler(Compiling(call, number, retracts, scope, tuple([f"x{at}" for at in call.arguments])))
+    code = compiler(Compiling(call, number, retracts, scope, tuple([f"x{at}" for at in call.arguments]), in_over))
     if retracts and code.retract is None:
         name = call.options[0] if call.function == USER_FUNCTION else call.function
         raise AggregateError(

@@ -11,6 +11,10 @@ from penstock.common.typeinfo import Types
 from penstock.errors import PenstockError
 from penstock.vocabulary.sql.aggregates.code import CallCode, Compiling, nested
 from penstock.vocabulary.sql.aggregates.extremes import count_down, count_up
+from penstock.vocabulary.sql.logical_types import Kind
+from penstock.vocabulary.sql.scalar.calendar_values import zone_named
+from penstock.vocabulary.sql.scalar.casts import cast_function
+from penstock.vocabulary.sql.scalar.kinds import CHARACTERS
 from penstock.vocabulary.sql.state_types import state_type
 
 __all__ = ["array_agg", "collect", "edge_value", "json_arrayagg", "json_objectagg", "lag", "listagg", "single_value"]
@@ -81,7 +85,7 @@ def lag(compiling: Compiling) -> CallCode:
     """LAG(value, offset, default): the value so many rows before; only in OVER."""
     window = compiling.slot("window", FrozenListTypeInfo(state_type(compiling.argument_type)), "()")
     offset = compiling.arguments[1] if len(compiling.arguments) > 1 else "1"
-    default = compiling.arguments[2] if len(compiling.arguments) > 2 else "None"
+    default = _default_of(compiling) if len(compiling.arguments) > 2 else "None"
     back = compiling.slot("back", Types.LONG(), "1")
     instead = compiling.slot("instead", state_type(compiling.argument_type))
     name = window.name
@@ -95,6 +99,17 @@ def lag(compiling: Compiling) -> CallCode:
         None,
         f"({name}[0] if len({name}) > {back.name} else {instead.name})",
     )
+
+
+def _default_of(compiling: Compiling) -> str:
+    """The default of LAG as a value of the type of the others."""
+    target, source = compiling.argument_type, compiling.call.argument_types[2]
+    given = compiling.arguments[2]
+    is_text = source.kind in CHARACTERS and target.kind in CHARACTERS
+    cast = None if is_text or source.kind is Kind.NULL else cast_function(source, target, zone_named("UTC"))
+    if cast is None:
+        return given
+    return f"(None if {given} is None else {compiling.known('as_value', cast)}({given}))"
 
 
 def single_value(compiling: Compiling) -> CallCode:

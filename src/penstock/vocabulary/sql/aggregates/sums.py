@@ -119,12 +119,17 @@ def average(compiling: Compiling) -> CallCode:
     )
 
 
+_SAMPLES = ("STDDEV_SAMP", "STDDEV", "VAR_SAMP", "VARIANCE")
+
+
 def deviation(compiling: Compiling) -> CallCode:
     """STDDEV and VAR by Welford's method: the count, the mean, and the sum of squared distances from it."""
     value = compiling.argument
     counted = compiling.slot("seen", Types.LONG(), "0")
     mean, squares = compiling.slot("mean", Types.DOUBLE(), "0.0"), compiling.slot("squares", Types.DOUBLE(), "0.0")
-    result = compiling.known("deviation", _deviation_result(compiling.function, compiling.call.type))
+    is_whole = compiling.in_over and compiling.call.type.kind in BITS
+    make_result = _whole_deviation_result if is_whole else _deviation_result
+    result = compiling.known("deviation", make_result(compiling.function, compiling.call.type))
     n, m, s, d = counted.name, mean.name, squares.name, f"distance{compiling.number}"
     accumulate = [
         f"{d} = float({value}) - {m}",
@@ -151,13 +156,28 @@ def deviation(compiling: Compiling) -> CallCode:
         [counted, mean, squares],
         _guarded(compiling, accumulate),
         _guarded(compiling, retract),
-        f"{result}({n}, {s})",
+        f"{result}({n}, {s}, {m})" if is_whole else f"{result}({n}, {s})",
         nested(f"{n}_", merge),
     )
 
 
+def _whole_deviation_result(function: str, logical: LogicalType) -> Any:
+    """Integers in OVER: as in Flink, the square of the sum is divided as a whole number, and so is what remains."""
+    less = 1 if function in _SAMPLES else 0
+    is_root = function.startswith("STDDEV")
+
+    def result(counted: int, squares: float, mean: float) -> Any:
+        if counted <= less:
+            return None
+        total = round(mean * counted)
+        found = round(max(squares, 0.0) + total * total % counted / counted) // (counted - less)
+        return _as_type(sqrt(found) if is_root else found, logical)
+
+    return result
+
+
 def _deviation_result(function: str, logical: LogicalType) -> Any:
-    less = 1 if function in ("STDDEV_SAMP", "STDDEV", "VAR_SAMP", "VARIANCE") else 0
+    less = 1 if function in _SAMPLES else 0
     is_root = function.startswith("STDDEV")
 
     def result(counted: int, squares: float) -> Any:

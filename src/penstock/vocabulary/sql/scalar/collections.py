@@ -9,7 +9,7 @@ from penstock.errors import EvaluationError, FunctionError
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.scalar.code import CodeWriter
 from penstock.vocabulary.sql.scalar.common_types import common_type
-from penstock.vocabulary.sql.scalar.kinds import BOOLEAN, INT, INTEGERS, STRING, array, map_of
+from penstock.vocabulary.sql.scalar.kinds import BOOLEAN, CHARACTERS, EXACT, INT, INTEGERS, STRING, array, map_of
 from penstock.vocabulary.sql.scalar.parameters import (
     A_BOOLEAN,
     A_MAP,
@@ -141,11 +141,18 @@ def _array_and_elements(name: str, make_result: Callable[[LogicalType], LogicalT
             raise FunctionError(f"{name} takes 2 arguments, and {len(arguments)} were given")
         of = AN_ARRAY.take(arguments[0], f"argument 1 of {name}")
         element = of.type.parts[0]
-        needle = implicit_cast(arguments[1], common_type([element, arguments[1].type]))
-        wide = array(needle.type.with_nullable(element.nullable)).with_nullable(of.type.nullable)
-        return (implicit_cast(of, wide), needle), make_result(wide)
+        shared = element if _fits(arguments[1].type, element) else common_type([element, arguments[1].type])
+        wide = array(shared.with_nullable(element.nullable)).with_nullable(of.type.nullable)
+        return (implicit_cast(of, wide), implicit_cast(arguments[1], shared)), make_result(wide)
 
     return infer
+
+
+def _fits(given: LogicalType, element: LogicalType) -> bool:
+    """Whether a value is cast to the type of elements though that may cut it, as Flink does with texts and decimals."""
+    if element.kind is Kind.DECIMAL:
+        return given.kind in EXACT
+    return element.kind in CHARACTERS and given.kind in (Kind.CHAR, element.kind)
 
 
 def _of_two(name: str, result: Callable[[LogicalType], LogicalType], function: Callable[[Values, Any], Any]) -> None:

@@ -56,8 +56,9 @@ def common_type_or_none(types: Sequence[LogicalType]) -> LogicalType | None:
 def exact_decimal(left: LogicalType, right: LogicalType) -> LogicalType:
     """The DECIMAL that holds the values of two types of exact numbers, as far as 38 digits allow."""
     (p, s), (q, t) = decimal_form(left), decimal_form(right)
-    scale = max(s, t)
-    return decimal(min(max(p - s, q - t) + scale, MAX_PRECISION), scale)
+    whole = max(p - s, q - t)
+    scale = min(max(s, t), MAX_PRECISION - whole)  # as in Flink, the fraction gives way
+    return decimal(whole + scale, scale)
 
 
 def _of_two(left: LogicalType, right: LogicalType) -> LogicalType | None:

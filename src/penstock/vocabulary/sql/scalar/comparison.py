@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from penstock.errors import FunctionError
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.scalar.code import CodeWriter
-from penstock.vocabulary.sql.scalar.common_types import common_type_or_none
-from penstock.vocabulary.sql.scalar.kinds import BOOLEAN, CHARACTERS, INTEGERS, NUMBERS, STRING, TIME_POINTS, timestamp
+from penstock.vocabulary.sql.scalar.common_types import MAX_PRECISION, common_type_or_none
+from penstock.vocabulary.sql.scalar.kinds import (
+    BOOLEAN,
+    CHARACTERS,
+    INTEGERS,
+    NUMBERS,
+    STRING,
+    TIME_POINTS,
+    decimal_form,
+    timestamp,
+)
 from penstock.vocabulary.sql.scalar.parameters import implicit_cast
 from penstock.vocabulary.sql.scalar.registry import Arguments, any_nullable, special
 from penstock.vocabulary.sql.typed_expressions import Call, Literal, TypedExpression
@@ -24,15 +33,24 @@ _HAVE_NO_ORDER = (Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.ARRAY, Kind.RAW)
 def comparable(arguments: Arguments, what: str) -> Arguments:
     """The arguments with types whose internal values can be compared as they are."""
     types = [each.type for each in arguments]
-    kinds = {each.kind for each in types if each.kind is not Kind.NULL}
+    kinds: set[Kind] = {each.kind for each in types if each.kind is not Kind.NULL}
     target = _target_beside_text(types, what in _ORDERINGS) or common_type_or_none(types)
     if target is not None and target.kind is Kind.TIMESTAMP_LTZ and Kind.TIMESTAMP in kinds:
         target = timestamp(target.precision)  # as in Flink, by what clocks show
     if target is None:
         raise FunctionError(f"{what} cannot compare {' and '.join(map(str, types))}: write a CAST")
-    if len(kinds) > 1 and all(kind in INTEGERS or kind is Kind.DECIMAL for kind in kinds):
+    if _are_exact(types, kinds):
         return arguments  # Python compares exact numbers of any kind exactly.
     return tuple([_as(each, target) for each in arguments])
+
+
+def _are_exact(types: list[LogicalType], kinds: Set[Kind]) -> bool:
+    """Whether exact numbers need no cast: they are of several kinds, or have no DECIMAL that holds all of them."""
+    if not kinds or not all(kind in INTEGERS or kind is Kind.DECIMAL for kind in kinds):
+        return False
+    forms = [decimal_form(each) for each in types if each.kind is not Kind.NULL]
+    digits = max(precision - scale for precision, scale in forms) + max(scale for _, scale in forms)
+    return len(kinds) > 1 or digits > MAX_PRECISION
 
 
 def _as(expression: TypedExpression, target: LogicalType) -> TypedExpression:
