@@ -16,8 +16,10 @@ from penstock.table.changelog_mode import ChangelogMode
 from penstock.table.connectors.contract import INSERTS
 from penstock.table.element_functions import ToElement, ToNarrowElement
 from penstock.table.environment_settings import EnvironmentSettings
+from penstock.table.expressions import col
 from penstock.table.inline_tables import GivenStream
 from penstock.table.order_of_changes import kept_in_order
+from penstock.table.stream_fields import chosen_fields
 from penstock.table.table import Table
 from penstock.table.table_descriptor import Schema
 from penstock.table.table_environment import TableEnvironment
@@ -44,10 +46,24 @@ class StreamTableEnvironment(TableEnvironment):
     def from_data_stream(self, data_stream: DataStream[Any], *fields_or_schema: Any) -> Table:
         """A table of the elements of a stream: its fields are the columns.
 
+        Expressions choose columns: `col("name")` in any order, `.alias("other")`, `.rowtime` for the timestamp of an
+        element and `.proctime` for the time of processing. If none of them names a field, they rename by position.
+
         A Schema declares columns instead; `column_by_metadata("rowtime", "TIMESTAMP_LTZ(3)")` is the timestamp of
         an element, and `watermark("rowtime", "SOURCE_WATERMARK()")` takes over the watermarks of the stream.
         """
+        if any(not isinstance(each, Schema) for each in fields_or_schema):
+            return self._of_fields(data_stream, fields_or_schema)
         return self._of_stream(data_stream, fields_or_schema, INSERTS)
+
+    def _of_fields(self, stream: DataStream[Any], given: tuple[Any, ...]) -> Table:
+        fields = chosen_fields(given, _inferred(stream, ()))
+        if fields.renames_all:
+            return self._of_stream(stream, fields.names, INSERTS)
+        name = f"Stream${next(self._numbers)}"
+        entry = CatalogTable(fields.schema(), inline=GivenStream(stream, INSERTS))
+        self._catalogs.create((name,), entry, is_temporary=True)
+        return self.from_path(f"`{name}`").select(*[col(at).alias(to) for at, to in fields.choices])
 
     def from_changelog_stream(
         self,

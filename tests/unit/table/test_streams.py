@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from penstock.common import Duration, Row, RowKind, Types, WatermarkStrategy
 from penstock.datastream import DataStream, ProcessFunction, StreamExecutionEnvironment
 from penstock.errors import SqlError
 from penstock.table import ChangelogMode, Schema, StreamTableEnvironment
+from penstock.table.expressions import col
 
 EVENTS = Types.ROW_NAMED(["id", "at"], [Types.INT(), Types.LONG()])
 
@@ -154,3 +156,86 @@ def test_a_target_schema_is_taken_by_place_and_its_timestamp_is_no_field(tables:
     other = Schema.new_builder().column("a", "STRING").column_by_metadata("key", "TIMESTAMP_LTZ(3)")
     with pytest.raises(SqlError, match="elements have no metadata 'key'; there is 'rowtime'"):
         tables.to_changelog_stream(query, other.column("b", "INT").build())
+
+
+TRADES = Types.ROW_NAMED(["who", "amount", "at"], [Types.STRING(), Types.INT(), Types.LONG()])
+
+
+def trades(tables: StreamTableEnvironment) -> DataStream[Any]:
+    rows = [Row("ann", 1, 1_000), Row("bob", 2, 2_000)]
+    return tables.stream_environment.from_collection(rows, TRADES).assign_ascending_timestamps("at")
+
+
+def shown(table: Any, *names: str) -> list[Any]:
+    chosen = table.select(*[col(each) for each in names]) if names else table
+    with chosen.execute().collect() as rows:
+        return [tuple(row) for row in rows]
+
+
+TIME = datetime.datetime(1970, 1, 1, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "names", "first"),
+    [
+        (["amount", "who"], ["amount", "who"], (1, "ann")),
+        ([col("at"), col("who"), col("amount")], ["at", "who", "amount"], (1_000, "ann", 1)),
+        ([col("amount").alias("n")], ["n"], (1,)),
+        ([col("who").alias("amount"), col("amount").alias("who")], ["amount", "who"], ("ann", 1)),
+        ([col("x"), col("y"), col("z")], ["x", "y", "z"], ("ann", 1, 1_000)),
+        ([col("x"), col("y")], ["x", "y"], ("ann", 1)),
+        ([col("who"), col("at").rowtime], ["who", "at"], ("ann", TIME)),
+        ([col("ts").rowtime, col("who")], ["ts", "who"], (TIME, "ann")),
+        (
+            [col("at").rowtime.alias("ts"), col("amount"), col("who").alias("w")],
+            ["ts", "amount", "w"],
+            (TIME, 1, "ann"),
+        ),
+        ([col("x"), col("y"), col("ts").rowtime], ["x", "y", "ts"], ("ann", 1, TIME)),
+        ([col("x"), col("y"), col("z"), col("ts").rowtime], ["x", "y", "z", "ts"], ("ann", 1, 1_000, TIME)),
+        ([col("p").proctime, col("ts").rowtime, col("who")], ["p", "ts", "who"], (None, TIME, "ann")),
+        ([col("x"), col("y"), col("z"), col("p").proctime], ["x", "y", "z", "p"], ("ann", 1, 1_000, None)),
+    ],
+)
+def test_expressions_choose_fields(
+    tables: StreamTableEnvironment, fields: list[Any], names: list[str], first: tuple[Any, ...]
+) -> None:
+    table = tables.from_data_stream(trades(tables), *fields)
+    assert table.get_schema().get_field_names() == names
+    found = shown(table)[0]
+    assert [each for each, name in zip(found, names, strict=True) if name != "p"] == [
+        each for each, name in zip(first, names, strict=True) if name != "p"
+    ]
+
+
+def test_a_row_time_of_an_expression_closes_windows(tables: StreamTableEnvironment) -> None:
+    tables.create_temporary_view("t", trades(tables), col("at").rowtime.alias("ts"), col("amount").alias("n"))
+    query = "SELECT SUM(n) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' SECOND)) GROUP BY window_start"
+    with tables.execute_sql(f"{query}, window_end").collect() as rows:
+        assert [row[0] for row in rows] == [1, 2]
+
+
+def test_a_single_value_may_have_a_name_and_times(tables: StreamTableEnvironment) -> None:
+    numbers = tables.stream_environment.from_collection([5], Types.LONG())
+    assert shown(tables.from_data_stream(numbers, col("n"))) == [(5,)]
+    assert shown(tables.from_data_stream(numbers, col("n"), col("p").proctime), "n") == [(5,)]
+    assert shown(tables.from_data_stream(numbers, col("f0").alias("n"))) == [(5,)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ([col("who"), col("amout")], "no field 'amout'.*amount"),
+        ([col("amount") + 1], "is no field; it takes col"),
+        ([col("who"), col("amount").alias("who")], "two columns are called 'who'"),
+        ([col("a").rowtime, col("b").rowtime, col("who")], "more than one .rowtime"),
+        ([col("who").rowtime, col("amount")], "field 'who', which is .* and no time"),
+        ([col("x").proctime, col("y")], "cannot replace"),
+        ([col("a"), col("b"), col("c"), col("d")], "'d' is one name too many"),
+    ],
+)
+def test_expressions_that_choose_no_fields_are_refused(
+    tables: StreamTableEnvironment, fields: list[Any], message: str
+) -> None:
+    with pytest.raises(SqlError, match=message):
+        tables.from_data_stream(trades(tables), *fields)
