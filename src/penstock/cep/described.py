@@ -8,7 +8,10 @@ from penstock.runtime.operators.cep.elements import ANY, STRICT, Element
 
 
 def described_elements(elements: tuple[Element, ...]) -> tuple[str, ...]:
-    """One text for each element; two patterns with the same texts have the same automaton."""
+    """Return a text for each element; two patterns with the same texts have the same automaton.
+
+    The texts are kept with partial matches, so their wording stays.
+    """
     return tuple([" ".join(_words(element, is_first=not number)) for number, element in enumerate(elements)])
 
 

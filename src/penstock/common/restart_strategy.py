@@ -98,6 +98,8 @@ class RestartStrategies:
     class NoRestartStrategyConfiguration(RestartStrategyConfiguration):
         """A failure ends the job."""
 
+        state_identity = "NoRestartStrategyConfiguration"
+
         def get_description(self) -> str:
             """Return the settings in words."""
             return "Restart deactivated."
@@ -109,6 +111,8 @@ class RestartStrategies:
     @dataclass(frozen=True)
     class FixedDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
         """A fixed number of restarts, with the same delay before each."""
+
+        state_identity = "FixedDelayRestartStrategyConfiguration"
 
         restart_attempts: int
         delay_between_attempts_interval: int
@@ -139,6 +143,8 @@ class RestartStrategies:
     @dataclass(frozen=True)
     class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
         """Restart unless more than a number of failures happen within an interval."""
+
+        state_identity = "FailureRateRestartStrategyConfiguration"
 
         max_failure_rate: int
         failure_interval: int
@@ -179,6 +185,8 @@ class RestartStrategies:
         failed together do not come back together. `attempts_before_reset` None means restart for ever.
         """
 
+        state_identity = "ExponentialDelayRestartStrategyConfiguration"
+
         initial_backoff: int = 1_000
         max_backoff: int = 60_000
         backoff_multiplier: float = 1.5
@@ -211,6 +219,8 @@ class RestartStrategies:
     @dataclass(frozen=True)
     class FallbackRestartStrategyConfiguration(RestartStrategyConfiguration):
         """The default of the engine: exponential delay, as in Flink with checkpoints enabled."""
+
+        state_identity = "FallbackRestartStrategyConfiguration"
 
         def get_description(self) -> str:
             """Return the settings in words."""

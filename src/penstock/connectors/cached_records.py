@@ -78,6 +78,8 @@ def whole_cache(location: str) -> tuple[CachedFile, ...] | None:
 class CacheSink(Sink):
     """Writes the records of a stream with their timestamps, exactly once, to its own folder."""
 
+    state_identity = "CacheSink"
+
     def __init__(self, location: str, owner: object = None) -> None:
         """Take the folder, which all tasks must reach, and what has to live as long as the job that writes it."""
         self.location = location

@@ -14,6 +14,8 @@ from penstock.connectors.sink import Sink, SinkContext, SinkWriter
 class DiscardingSink(Sink):
     """Drops all records, like Flink's sink of that name."""
 
+    state_identity = "DiscardingSink"
+
     ignores_records = True
 
     def create_writer(self, context: SinkContext) -> SinkWriter:

@@ -43,6 +43,8 @@ class FunctionSink(Sink):
     `flush()`, which is called at the end of every batch if it exists.
     """
 
+    state_identity = "FunctionSink"
+
     def __init__(self, function: Any) -> None:
         """Take a SinkFunction or a callable of one argument."""
         if not callable(getattr(function, "invoke", None)) and not callable(function):

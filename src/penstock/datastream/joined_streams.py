@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, Self, overload
 
 from typing_extensions import TypeVar
 
+from penstock.common.state_identity import identity_of
 from penstock.common.time import Duration, Time
 from penstock.common.type_variables import A, B, K, R, T1_co, T2_co
 from penstock.common.typeinfo import TypeInformation
@@ -219,7 +220,7 @@ class _TwoStreamsInWindows:
         for setting in self._settings:
             setting(windows)
         result = windows.apply(evaluation, output_type)
-        return result.name(f"{type(self._assigner).__name__}, {streams.title}")
+        return result.name(f"{identity_of(self._assigner)}, {streams.title}")
 
     def _set(self, setting: Callable[[WindowedStream], Any]) -> Self:
         self._settings.append(setting)

@@ -106,6 +106,8 @@ class _PartOf(ProcessWindowFunction[Any, Any, Any, Any]):
 class _WindowOfPart(WindowAssigner[Part, TimeWindow]):
     """Puts a part into the window that it is of."""
 
+    state_identity = "_WindowOfPart"
+
     def assign_windows(
         self, element: Part, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
     ) -> list[TimeWindow]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, overload
 
 from penstock.common.execution_config import ExecutionConfig
 from penstock.common.no_effect import ONE_TIMEOUT, warn_of_no_effect
+from penstock.common.state_identity import identity_of
 from penstock.common.type_variables import A, K, R, T_co
 from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from penstock.common.types import Row
@@ -470,10 +471,10 @@ class DataStream(HintsAtNames, NodeHandle, Generic[T_co]):
     def add_sink(self, sink_func: SinkFunction[T_co] | Sink[T_co]) -> DataStreamSink:
         """Write elements with a sink function (at least once) or a sink."""
         if hasattr(sink_func, "driver_sink"):  # a sink of penstock.testing: its records go to this program
-            return self._end(type(sink_func).__name__, operators.DriverSinkOperator(sink_func.driver_sink()))
+            return self._end(identity_of(sink_func), operators.DriverSinkOperator(sink_func.driver_sink()))
         if isinstance(sink_func, SinkFunction):
             check_function("add_sink", sink_func, SinkFunction)
-            return self._end(type(sink_func).__name__, operators.SinkOperator(FunctionSink(sink_func)))
+            return self._end(identity_of(sink_func), operators.SinkOperator(FunctionSink(sink_func)))
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func)
         raise unusable_sink("add_sink", "a SinkFunction or a Sink", sink_func)
@@ -482,7 +483,7 @@ class DataStream(HintsAtNames, NodeHandle, Generic[T_co]):
         """Write elements to a sink."""
         if not isinstance(sink, Sink):
             raise unusable_sink("sink_to", "a Sink (for a SinkFunction use add_sink)", sink)
-        return self._for(sink)._end(type(sink).__name__, operators.SinkOperator(sink))
+        return self._for(sink)._end(identity_of(sink), operators.SinkOperator(sink))
 
     def _for(self, sink: Sink) -> DataStream:
         """This stream, or what a sink that transforms its stream first wants to get instead."""

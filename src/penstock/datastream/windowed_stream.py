@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, overload
 
 from penstock.common.column_block import ColumnSelector
+from penstock.common.state_identity import identity_of
 from penstock.common.time import Duration, Time, to_millis
 from penstock.common.type_variables import SORT, K_co, R, T_co
 from penstock.common.typeinfo import TypeInformation, Types
@@ -235,7 +236,7 @@ class _Windows(HintsAtNames, IncrementalWindows[SORT, T_co, W]):
             "late_tag": self._late_tag,
             "key_fields": self._key_selector.key_fields if isinstance(self._key_selector, ColumnSelector) else None,
         }
-        name = f"{type(self._assigner).__name__}, {method.title().replace('_', ' ')}"
+        name = f"{identity_of(self._assigner)}, {method.title().replace('_', ' ')}"
         partials = pre_aggregated(
             self._stream, self._key_selector, WindowSpec(**settings), name=name, asked=self._two_phase
         )

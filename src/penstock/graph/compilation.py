@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.common.no_effect import level_of_program
+from penstock.common.state_identity import identity_of
 from penstock.errors import GraphError, LikelyMistakeWarning
 from penstock.graph.demands import check_demands
 from penstock.graph.nodes import FORWARD, Chaining, Edge, Exchange, LogicalGraph, Node, Partitioning, Role
@@ -111,7 +112,7 @@ def _operator_uids(nodes: list[Node]) -> dict[int, str]:
 
 def _generated_uid(node: Node, uids: dict[int, str], taken: set[str]) -> str:
     reads = ",".join(f"{uids[edge.source_id]}/{edge.tag}/{edge.input_index}" for edge in node.inputs)
-    seed = f"{node.role.value}|{node.name}|{type(node.operator).__name__}|{reads}"
+    seed = f"{node.role.value}|{node.name}|{identity_of(node.operator)}|{reads}"
     for attempt in range(len(taken) + 1):
         uid = "auto-" + hashlib.sha256(f"{seed}|{attempt}".encode()).hexdigest()[:12]
         if uid not in taken:

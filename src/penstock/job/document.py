@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.job_failure import JobFailure
 from penstock.common.masking import shown
+from penstock.common.state_identity import identity_of
 from penstock.graph.declared_settings import SETTINGS
 from penstock.graph.plan import Vertex
 from penstock.graph.plan_data import plan_data, vertex_key
@@ -84,7 +85,7 @@ def _restart(job: Job) -> dict[str, Any]:
     """The restart strategy as data, for a dispatcher that starts a driver again which died."""
     strategy = job.settings.restart_strategy
     values = {name: value for name, value in vars(strategy).items() if not callable(value)}
-    return {"kind": type(strategy).__name__, **values, "jitter_factor": 0.0}
+    return {"kind": identity_of(strategy), **values, "jitter_factor": 0.0}
 
 
 def process_facts() -> dict[str, Any]:

@@ -14,6 +14,8 @@ class CollectSink(SinkFunction):
     Use it with `stream.add_sink(sink)`, in process and on Spark; the results are there when `execute` returns.
     """
 
+    state_identity = "CollectSink"
+
     def __init__(self) -> None:
         self.results: list[Any] = []
 

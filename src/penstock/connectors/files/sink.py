@@ -88,6 +88,8 @@ class FileSink(Sink):
     are in a hidden folder of the directory, which is empty when the job has ended.
     """
 
+    state_identity = "FileSink"
+
     def __init__(
         self,
         path: str | os.PathLike[str],

@@ -70,6 +70,8 @@ class Execution:
 class JdbcSink(StagedSink):
     """Runs a statement for every record."""
 
+    state_identity = "JdbcSink"
+
     def __init__(
         self,
         sql: str,

@@ -34,6 +34,8 @@ _LOOK_SECONDS = 1.0
 class KafkaSink(StagedSink):
     """Writes records to Kafka; use `KafkaSink.builder()`."""
 
+    state_identity = "KafkaSink"
+
     def __init__(
         self,
         properties: dict[str, str],

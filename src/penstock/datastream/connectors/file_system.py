@@ -284,6 +284,8 @@ class FileSinkSettings(TypedDict, total=False):
 class FileSink(file_sink.FileSink):
     """Writes files exactly-once. Row formats and bulk formats use the same rolling policies."""
 
+    state_identity = "FileSink"
+
     class BaseBuilder:
         """Builds a file sink; by default there is a bucket for each hour."""
 

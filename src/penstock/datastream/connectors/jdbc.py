@@ -22,6 +22,8 @@ __all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink", "JdbcSou
 class JdbcSink(jdbc_sink.JdbcSink):
     """Writes records to a database; for `sink_to` and `add_sink`."""
 
+    state_identity = "JdbcSink"
+
     @staticmethod
     def sink(
         sql: str,

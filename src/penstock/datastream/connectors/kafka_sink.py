@@ -110,6 +110,8 @@ class KafkaRecordSerializationSchemaBuilder:
 class KafkaSink(kafka_sink.KafkaSink):
     """Writes records to Kafka; see `penstock.connectors.kafka.sink`."""
 
+    state_identity = "KafkaSink"
+
     @staticmethod
     def builder() -> KafkaSinkBuilder:
         """Return a new builder."""

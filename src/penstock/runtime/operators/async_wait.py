@@ -25,6 +25,7 @@ class AsyncWaitOperator(StreamOperator):
     """
 
     kind = "async wait"
+    state_identity = "AsyncWaitOperator"
 
     def __init__(self, descriptor: AsyncFunctionDescriptor) -> None:
         self.function = descriptor.async_function

@@ -171,6 +171,7 @@ class BroadcastProcessOperator(ProcessOperator):
     """A BroadcastProcessFunction: the first input is not keyed, the second broadcast."""
 
     kind = "broadcast process"
+    state_identity = "BroadcastProcessOperator"
     broadcast_context_class: ClassVar[type[ReadOnlyBroadcastContext]] = ReadOnlyBroadcastContext
 
     def __init__(self, function: Any, descriptors: Sequence[MapStateDescriptor]) -> None:
@@ -193,6 +194,7 @@ class KeyedBroadcastProcessOperator(BroadcastProcessOperator, KeyedProcessOperat
     """A KeyedBroadcastProcessFunction: the first input has keyed state and timers, the second is broadcast."""
 
     kind = "keyed broadcast process"
+    state_identity = "KeyedBroadcastProcessOperator"
     broadcast_context_class = KeyedReadOnlyBroadcastContext
 
 

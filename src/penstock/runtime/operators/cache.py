@@ -13,6 +13,7 @@ class CacheOperator(StreamOperator):
     """Passes everything on: to the operators that follow, and to the sink that keeps it."""
 
     kind = "cache"
+    state_identity = "CacheOperator"
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Pass records on."""

@@ -18,6 +18,7 @@ class CoMapOperator(MapOperator):
     """One result for each record of either stream, or none: PyFlink's programs leave records out by returning None."""
 
     kind = "co-map"
+    state_identity = "CoMapOperator"
     method = "map1"
 
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -37,6 +38,7 @@ class CoFlatMapOperator(FlatMapOperator):
     """Any number of results for each record of either stream."""
 
     kind = "co-flat-map"
+    state_identity = "CoFlatMapOperator"
     method = "flat_map1"
 
     def open(self) -> None:
@@ -53,6 +55,7 @@ class CoProcessOperator(ProcessOperator):
     """A process function on two streams that are not both keyed."""
 
     kind = "co-process"
+    state_identity = "CoProcessOperator"
     method = "process_element1"
 
     def open(self) -> None:
@@ -69,3 +72,4 @@ class KeyedCoProcessOperator(CoProcessOperator, KeyedProcessOperator):
     """A process function on two keyed streams, whose records of one key share state and timers of both kinds."""
 
     kind = "keyed co-process"
+    state_identity = "KeyedCoProcessOperator"

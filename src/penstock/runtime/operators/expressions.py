@@ -20,6 +20,7 @@ class ExpressionFilterOperator(StreamOperator):
     """Records for which a condition is true; null is not."""
 
     kind = "expression filter"
+    state_identity = "ExpressionFilterOperator"
 
     def __init__(self, condition: Expression) -> None:
         self.condition = condition
@@ -57,6 +58,7 @@ class SelectOperator(StreamOperator):
     """Records made of the values of some expressions: rows with names, or tuples where there are none."""
 
     kind = "select"
+    state_identity = "SelectOperator"
 
     def __init__(self, expressions: tuple[Expression, ...], names: tuple[str, ...] | None) -> None:
         self.expressions = expressions

@@ -196,6 +196,7 @@ class IntervalJoinOperator(StreamOperator):
     """
 
     kind = "interval join"
+    state_identity = "IntervalJoinOperator"
     is_keyed = True
 
     def __init__(self, function: Any, spec: IntervalJoinSpec) -> None:

@@ -23,6 +23,7 @@ class PartitionedSourceOperator(SourceOperator):
     """Brings records of partitions into the job, with a watermark for each partition."""
 
     kind = "partitioned source"
+    state_identity = "PartitionedSourceOperator"
     source: PartitionedSource
     watermarks: PartitionWatermarks  # type: ignore[assignment]
 

@@ -113,6 +113,7 @@ class ProcessOperator(StreamOperator):
     """A process function on a stream that is not keyed; `method` is the one that takes its records."""
 
     kind = "process"
+    state_identity = "ProcessOperator"
     method = "process_element"
     context_class: ClassVar[type[ProcessContext]] = ProcessContext
 
@@ -161,6 +162,7 @@ class KeyedProcessOperator(TimedOperator, ProcessOperator):
     """A process function on a keyed stream: with keyed state and timers of both kinds."""
 
     kind = "keyed process"
+    state_identity = "KeyedProcessOperator"
     context_class = KeyedProcessContext
     queryable_name: str | None = None  # of a stream that is kept as queryable state
 

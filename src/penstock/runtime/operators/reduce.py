@@ -20,6 +20,7 @@ class ReduceOperator(RollingOperator):
     """
 
     kind = "reduce"
+    state_identity = "ReduceOperator"
     state_name = STATE_NAME
 
     def __init__(self, function: Any) -> None:

@@ -41,6 +41,7 @@ class RollingFieldsOperator(RollingOperator):
     """
 
     kind = "rolling fields"
+    state_identity = "RollingFieldsOperator"
     state_name = STATE_NAME
 
     def __init__(self, function: FieldAggregation, names: tuple[str, ...], key_is_spread: bool) -> None:

@@ -16,6 +16,7 @@ class SaltOperator(StreamOperator):
     """
 
     kind = "salt"
+    state_identity = "SaltOperator"
 
     def __init__(self, salts: int) -> None:
         self.salts = salts

@@ -26,6 +26,7 @@ class SinkOperator(StreamOperator):
     """Feeds a sink's writer and hands its committables over at the end of each batch."""
 
     kind = "sink"
+    state_identity = "SinkOperator"
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
@@ -110,6 +111,7 @@ class DriverSinkOperator(StreamOperator):
     """A sink whose records travel to the driver: print, collect, Spark writers. Never runs in a task."""
 
     kind = "driver sink"
+    state_identity = "DriverSinkOperator"
     runs_on_driver = True
 
     def __init__(self, description: Any) -> None:

@@ -12,6 +12,7 @@ class SourceOperator(TimingOperator):
     """Brings records into the job with their timestamps and the source's watermarks."""
 
     kind = "source"
+    state_identity = "SourceOperator"
 
     def __init__(self, source: Source, strategy: WatermarkStrategy | None = None) -> None:
         super().__init__(strategy)

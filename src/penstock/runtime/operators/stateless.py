@@ -52,6 +52,7 @@ class MapOperator(_FunctionOperator):
     """One result for each record."""
 
     kind = "map"
+    state_identity = "MapOperator"
     method = "map"
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -94,6 +95,7 @@ class FilterOperator(_FunctionOperator):
     """Records for which the function says yes."""
 
     kind = "filter"
+    state_identity = "FilterOperator"
     method = "filter"
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -120,6 +122,7 @@ class FlatMapOperator(_FunctionOperator):
     """Any number of results for each record: yielded, returned as an iterable, or given to a collector."""
 
     kind = "flat-map"
+    state_identity = "FlatMapOperator"
     method = "flat_map"
 
     def open(self) -> None:

@@ -56,6 +56,7 @@ class WatermarkOperator(TimingOperator):
     """assign_timestamps_and_watermarks: event time starts anew; upstream watermarks end here, except the last."""
 
     kind = "timestamps and watermarks"
+    state_identity = "WatermarkOperator"
 
     def on_watermark(self, watermark: int) -> None:
         """Only the end of time passes."""

@@ -164,6 +164,8 @@ def evictor_of_tagged(evictor: Evictor[Any, Any]) -> Evictor[Any, Any]:
 
 
 class _Assigner(WindowAssigner[Tagged, Any]):
+    state_identity = "_Assigner"
+
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
@@ -185,11 +187,15 @@ class _Assigner(WindowAssigner[Tagged, Any]):
 
 
 class _MergingAssigner(_Assigner, MergingWindowAssigner[Tagged, Any]):
+    state_identity = "_MergingAssigner"
+
     def merge_windows(self, windows: Iterable[Any], callback: MergingWindowAssigner.MergeCallback[Any]) -> None:
         self._inner.merge_windows(windows, callback)
 
 
 class _Trigger(Trigger[Tagged, Any]):
+    state_identity = "_Trigger"
+
     def __init__(self, inner: Trigger[Any, Any]) -> None:
         self._inner = inner
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 
 from penstock.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from penstock.common.state_identity import identity_of_class
 from penstock.graph.settings import JobSettings
 from penstock.server.dispatcher.registry import Submission
 
 _STRATEGIES: dict[str, type[RestartStrategyConfiguration]] = {
-    each.__name__: each
+    identity_of_class(each): each
     for each in (
         RestartStrategies.NoRestartStrategyConfiguration,
         RestartStrategies.FixedDelayRestartStrategyConfiguration,

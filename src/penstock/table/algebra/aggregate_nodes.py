@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
-from penstock.table.algebra.descriptions import call_text, field_names, order_text
+from penstock.table.algebra.identity_texts import call_text, field_names, order_text
 from penstock.table.algebra.plan_node import OneInput, PlanNode, maybe_null, unique_names
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, TimeAttribute, row_of
 from penstock.vocabulary.sql.ordering import SortField
@@ -30,6 +30,8 @@ __all__ = [
 class Aggregate(OneInput):
     """Aggregates by key, updated with each row: the fields `keys`, then the results of `calls`."""
 
+    state_identity = "Aggregate"
+
     keys: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
     call_names: tuple[str, ...]
@@ -43,7 +45,7 @@ class Aggregate(OneInput):
         keys = [self.input.types[each].as_plain_time() for each in self.keys]
         return row_of(names, (*keys, *[each.type for each in self.calls]))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The keys and the calls."""
         return f"GroupAggregate({_by(self.keys, self.input)}{_selected(self)})"
 
@@ -51,6 +53,8 @@ class Aggregate(OneInput):
 @dataclass(frozen=True, eq=False)
 class Expand(OneInput):
     """One row for each grouping set: fields that are in no group of it are NULL; then the number of the set."""
+
+    state_identity = "Expand"
 
     groups: tuple[tuple[int, ...], ...]
     key_fields: tuple[int, ...]
@@ -63,7 +67,7 @@ class Expand(OneInput):
         types = [maybe_null(each, index in self.key_fields) for index, each in enumerate(self.input.types)]
         return row_of((*self.input.names, self.id_name), (*types, LogicalType(Kind.BIGINT, False)))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The grouping sets."""
         sets = ", ".join("{" + ", ".join(field_names(each, self.input.names)) + "}" for each in self.groups)
         return f"Expand(groupingSets=[{sets}])"
@@ -73,12 +77,14 @@ class Expand(OneInput):
 class Replicate(OneInput):
     """Each row as often as its last field, a BIGINT, says; without that field."""
 
+    state_identity = "Replicate"
+
     @cached_property
     def row_type(self) -> LogicalType:
         """The fields but for the last one."""
         return row_of(self.input.names[:-1], self.input.types[:-1])
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The field that is counted by."""
         return f"ReplicateRows(times=[{self.input.names[-1]}])"
 
@@ -94,6 +100,8 @@ class WindowProperty(Enum):
 @dataclass(frozen=True, eq=False)
 class WindowTable(OneInput):
     """A window table function: each row once for each of its windows, with the columns that say which."""
+
+    state_identity = "WindowTable"
 
     window: WindowSpec
     time: int
@@ -112,7 +120,7 @@ class WindowTable(OneInput):
         """Whether windows go by row time."""
         return self.input.types[self.time].time_attribute is TimeAttribute.ROWTIME
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The window."""
         return f"WindowTableFunction(window=[{window_text(self.window, self.input.names[self.time])}])"
 
@@ -124,6 +132,8 @@ class WindowAggregate(OneInput):
     With `time` the operator assigns windows itself by that field; without it, `start` and `end` are the fields that say
     which window of `spec` a row belongs to. Puts out keys, results, then the `properties`.
     """
+
+    state_identity = "WindowAggregate"
 
     keys: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
@@ -150,7 +160,7 @@ class WindowAggregate(OneInput):
         """Whether windows go by row time."""
         return self.time_type.time_attribute is not TimeAttribute.PROCTIME
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """Keys, window and calls."""
         if self.time is not None:
             text = window_text(self.spec, self.input.names[self.time])
@@ -167,6 +177,8 @@ class GroupWindowAggregate(OneInput):
 
     Properties are words: `start`, `end`, `rowtime`, `proctime`.
     """
+
+    state_identity = "GroupWindowAggregate"
 
     keys: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
@@ -195,7 +207,7 @@ class GroupWindowAggregate(OneInput):
         """Whether windows go by row time."""
         return self.input.types[self.time].time_attribute is TimeAttribute.ROWTIME
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """Keys, window and calls."""
         text = window_text(self.window, self.input.names[self.time])
         properties = ", ".join(self.properties)
@@ -220,6 +232,8 @@ class Frame:
 class Over(OneInput):
     """Aggregates over the rows before each row: the fields of the input, then the results."""
 
+    state_identity = "Over"
+
     partition: tuple[int, ...]
     order: tuple[SortField, ...]
     frame: Frame
@@ -237,7 +251,7 @@ class Over(OneInput):
         """What kind of time orders the rows, None if a value does."""
         return self.input.types[self.order[0].index].time_attribute if self.order else None
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """Partition, order, frame and calls."""
         unit = "ROWS" if self.frame.is_rows else "RANGE"
         begin = "UNBOUNDED" if self.frame.preceding is None else self.frame.preceding

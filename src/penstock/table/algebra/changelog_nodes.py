@@ -17,6 +17,8 @@ CODE = LogicalType(Kind.VARCHAR, parameters=(MAX_LENGTH,))
 class ToChangelog(OneInput):
     """Each change as a row to add: a code for its kind in front. `codes` are by kind; None leaves such rows out."""
 
+    state_identity = "ToChangelog"
+
     column: str
     codes: tuple[str | None, ...]
 
@@ -26,7 +28,7 @@ class ToChangelog(OneInput):
         names = unique_names((self.column, *self.input.names))
         return row_of(names, (CODE, *self.input.types))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The codes."""
         return f"ToChangelog(op=[{self.column}], codes=[{', '.join(map(str, self.codes))}])"
 
@@ -34,6 +36,8 @@ class ToChangelog(OneInput):
 @dataclass(frozen=True, eq=False)
 class FromChangelog(OneInput):
     """Rows whose field `code` says what they do, as a changelog. `kinds` are the numbers of kinds by code."""
+
+    state_identity = "FromChangelog"
 
     code: int
     kinds: tuple[tuple[str, int], ...]
@@ -44,6 +48,6 @@ class FromChangelog(OneInput):
         kept = [each for each in range(len(self.input.names)) if each != self.code]
         return row_of(tuple([self.input.names[i] for i in kept]), tuple([self.input.types[i] for i in kept]))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The codes."""
         return f"FromChangelog(op=[{self.input.names[self.code]}], codes=[{', '.join(code for code, _ in self.kinds)}])"

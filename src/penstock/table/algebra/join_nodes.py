@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from penstock.table.algebra.descriptions import expression_text, field_names
+from penstock.table.algebra.identity_texts import expression_text, field_names
 from penstock.table.algebra.plan_node import OneInput, PlanNode, maybe_null, unique_names
 from penstock.vocabulary.sql.logical_types import LogicalType, TimeAttribute, row_of
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
@@ -50,6 +50,8 @@ class Join(PlanNode):
     equals NULL. `condition` is what else must hold, over left and right fields.
     """
 
+    state_identity = "Join"
+
     left: PlanNode
     right: PlanNode
     kind: JoinKind
@@ -91,7 +93,7 @@ class Join(PlanNode):
         """Whether times play no part in it."""
         return type(self) is Join
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The kind, the keys and the rest of the condition."""
         left, right = field_names(self.left_keys, self.left.names), field_names(self.right_keys, self.right.names)
         equal = [f"{a} = {b}" for a, b in zip(left, right, strict=True)]
@@ -107,6 +109,8 @@ class IntervalJoin(Join):
     `condition` has all that must hold besides equal keys and the interval.
     """
 
+    state_identity = "IntervalJoin"
+
     left_time: int = 0
     right_time: int = 0
     lower_ms: int = 0
@@ -117,23 +121,25 @@ class IntervalJoin(Join):
         """Whether row times are meant."""
         return self.left.types[self.left_time].time_attribute is TimeAttribute.ROWTIME
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The join and the interval."""
         interval = f"windowBounds=[lower={self.lower_ms}, upper={self.upper_ms}]"
-        return super().describe().replace("Join(", "IntervalJoin(", 1)[:-1] + f", {interval})"
+        return super().identity_text().replace("Join(", "IntervalJoin(", 1)[:-1] + f", {interval})"
 
 
 @dataclass(frozen=True, eq=False)
 class WindowJoin(Join):
     """A join of rows of the same window; results are final. The windows are not among the keys."""
 
+    state_identity = "WindowJoin"
+
     left_window: tuple[int, int] = (0, 0)
     right_window: tuple[int, int] = (0, 0)
     zone: str | None = None
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The join."""
-        return super().describe().replace("Join(", "WindowJoin(", 1)
+        return super().identity_text().replace("Join(", "WindowJoin(", 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +148,8 @@ class Correlate(OneInput):
 
     `function` is a name of the runtime's table functions (`UNNEST`), `arguments` are expressions over the input.
     """
+
+    state_identity = "Correlate"
 
     function: str
     arguments: tuple[TypedExpression, ...]
@@ -156,7 +164,7 @@ class Correlate(OneInput):
         names = unique_names(self.input.names + self.function_type.names)
         return row_of(names, self.input.types + tuple(made))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The function."""
         arguments = ", ".join(expression_text(each, self.input.names) for each in self.arguments)
         kind = JoinKind.LEFT if self.is_left else JoinKind.INNER

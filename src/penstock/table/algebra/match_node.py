@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.table.algebra.descriptions import call_text, expression_text, field_names, order_text
+from penstock.table.algebra.identity_texts import call_text, expression_text, field_names, order_text
 from penstock.table.algebra.plan_node import OneInput
 from penstock.table.sql.places import Place
 from penstock.vocabulary.sql.logical_types import LogicalType, TimeAttribute, row_of
@@ -28,6 +28,8 @@ __all__ = ["Match"]
 @dataclass(frozen=True, eq=False)
 class Match(OneInput):
     """A row for each match of a row pattern: the fields of its partition, then its measures."""
+
+    state_identity = "Match"
 
     partition: tuple[int, ...]
     order: tuple[SortField, ...]
@@ -54,7 +56,7 @@ class Match(OneInput):
         partition = [self.input.types[each].as_plain_time() for each in self.partition]
         return row_of(names, (*partition, *[each.type for each in self.measures.expressions]))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """All clauses."""
         names = self.input.names
         measures = [

@@ -1,4 +1,4 @@
-"""The nodes of a plan. Each has inputs, a row type and a line of description; none of them ever changes.
+"""The nodes of a plan. Each has inputs, a row type and a line that says what it does; none of them ever changes.
 
 Fields are numbers, counted from 0 over the row type of the input (of a join: left fields, then right ones). A node is
 equal to itself only, so that what is found out about it can be kept in a dictionary.
@@ -21,7 +21,7 @@ from penstock.table.algebra.aggregate_nodes import (
     WindowProperty,
     WindowTable,
 )
-from penstock.table.algebra.descriptions import expression_text, field_names, order_text
+from penstock.table.algebra.identity_texts import expression_text, field_names, order_text
 from penstock.table.algebra.join_nodes import Correlate, IntervalJoin, Join, JoinKind, WindowJoin
 from penstock.table.algebra.plan_node import OneInput, PlanNode, unique_names
 from penstock.table.algebra.resolved_tables import ResolvedColumn, ResolvedTable
@@ -66,6 +66,8 @@ __all__ = [
 class Scan(PlanNode):
     """The rows of a table as its connector gives them: physical columns, then metadata columns."""
 
+    state_identity = "Scan"
+
     table: ResolvedTable
     columns: tuple[int, ...]
     """The source columns that are read, by their number among `table.source_columns`."""
@@ -80,7 +82,7 @@ class Scan(PlanNode):
         columns = [self.table.source_columns[each] for each in self.columns]
         return row_of(tuple([each.name for each in columns]), tuple([each.type for each in columns]))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The table and the columns that are read."""
         return f"Scan(table=[{'.'.join(self.table.path)}], fields=[{', '.join(self.names)}])"
 
@@ -88,6 +90,8 @@ class Scan(PlanNode):
 @dataclass(frozen=True, eq=False)
 class Values(PlanNode):
     """Rows that are in the query itself, as internal values."""
+
+    state_identity = "Values"
 
     rows: tuple[tuple[Any, ...], ...]
     output_type: LogicalType
@@ -97,7 +101,7 @@ class Values(PlanNode):
         """As it was given."""
         return self.output_type
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The rows."""
         return f"Values(tuples=[{', '.join(map(repr, self.rows))}], fields=[{', '.join(self.names)}])"
 
@@ -105,6 +109,8 @@ class Values(PlanNode):
 @dataclass(frozen=True, eq=False)
 class Project(OneInput):
     """Expressions over each row."""
+
+    state_identity = "Project"
 
     expressions: tuple[TypedExpression, ...]
     field_names: tuple[str, ...]
@@ -114,7 +120,7 @@ class Project(OneInput):
         """The types of the expressions."""
         return row_of(self.field_names, tuple([each.type for each in self.expressions]))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The expressions with their names."""
         texts = [expression_text(each, self.input.names) for each in self.expressions]
         shown = [text if text == name else f"{text} AS {name}" for text, name in zip(texts, self.names, strict=True)]
@@ -125,9 +131,11 @@ class Project(OneInput):
 class Filter(OneInput):
     """The rows for which a condition is TRUE."""
 
+    state_identity = "Filter"
+
     condition: TypedExpression
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The condition."""
         return f"Filter(where=[{expression_text(self.condition, self.input.names)}])"
 
@@ -135,6 +143,8 @@ class Filter(OneInput):
 @dataclass(frozen=True, eq=False)
 class WatermarkAssigner(OneInput):
     """Makes a column the row time, and watermarks by an expression over the row."""
+
+    state_identity = "WatermarkAssigner"
 
     rowtime: int
     watermark: TypedExpression
@@ -146,7 +156,7 @@ class WatermarkAssigner(OneInput):
         types[self.rowtime] = replace(types[self.rowtime], time_attribute=TimeAttribute.ROWTIME)
         return row_of(self.input.names, tuple(types))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The row time and the expression."""
         text = expression_text(self.watermark, self.input.names)
         return f"WatermarkAssigner(rowtime=[{self.input.names[self.rowtime]}], watermark=[{text}])"
@@ -155,6 +165,8 @@ class WatermarkAssigner(OneInput):
 @dataclass(frozen=True, eq=False)
 class Union(PlanNode):
     """All rows of several inputs."""
+
+    state_identity = "Union"
 
     parts: tuple[PlanNode, ...]
     output_type: LogicalType
@@ -173,7 +185,7 @@ class Union(PlanNode):
         """The same over other inputs."""
         return replace(self, parts=inputs)
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The fields."""
         return f"Union(all=[true], union=[{', '.join(self.names)}])"
 
@@ -182,9 +194,11 @@ class Union(PlanNode):
 class Sort(OneInput):
     """All rows in an order: by a row time ascending first, or of a bounded input."""
 
+    state_identity = "Sort"
+
     order: tuple[SortField, ...]
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The order."""
         return f"Sort(orderBy=[{order_text(self.order, self.input.names)}])"
 
@@ -193,11 +207,13 @@ class Sort(OneInput):
 class Limit(OneInput):
     """The first rows, in an order if there is one."""
 
+    state_identity = "Limit"
+
     offset: int
     fetch: int | None
     order: tuple[SortField, ...] = ()
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The order and the numbers."""
         order = f"orderBy=[{order_text(self.order, self.input.names)}], " if self.order else ""
         name = "SortLimit" if self.order else "Limit"
@@ -210,6 +226,8 @@ class Rank(OneInput):
 
     With `window` (start and end fields) the partitions are those of windows, and are put out when a window ends.
     """
+
+    state_identity = "Rank"
 
     partition: tuple[int, ...]
     order: tuple[SortField, ...]
@@ -230,7 +248,7 @@ class Rank(OneInput):
         names = unique_names((*self.input.names, self.rank_name))
         return row_of(names, (*self.input.types, LogicalType(Kind.BIGINT, False)))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """Partition, order, places."""
         by = ", ".join(field_names(self.partition, self.input.names))
         order = order_text(self.order, self.input.names)
@@ -245,6 +263,8 @@ class Rank(OneInput):
 class Deduplicate(OneInput):
     """The first or last row of each key by a time attribute; with `window`, of each key and window."""
 
+    state_identity = "Deduplicate"
+
     keys: tuple[int, ...]
     time: int
     keeps_last: bool
@@ -256,7 +276,7 @@ class Deduplicate(OneInput):
         """Whether the row time orders rows."""
         return self.input.types[self.time].time_attribute is TimeAttribute.ROWTIME
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """Keys, which row, by what time."""
         keys = ", ".join(field_names(self.keys, self.input.names))
         kept = "LastRow" if self.keeps_last else "FirstRow"
@@ -269,13 +289,15 @@ class Deduplicate(OneInput):
 class Normalize(OneInput):
     """Makes a complete changelog of upserts by key, or of one that may repeat itself."""
 
+    state_identity = "Normalize"
+
     keys: tuple[int, ...]
     condition: TypedExpression | None = None
     """Rows that do not meet it are no rows of the table."""
     is_needed: bool = False
     """Whether the input may repeat itself, so that it is needed whoever reads the result."""
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The keys and the condition."""
         keys = ", ".join(field_names(self.keys, self.input.names))
         where = "" if self.condition is None else f", condition=[{expression_text(self.condition, self.input.names)}]"
@@ -286,7 +308,9 @@ class Normalize(OneInput):
 class DropUpdateBefore(OneInput):
     """Leaves out the rows that only take an update back."""
 
-    def describe(self) -> str:
+    state_identity = "DropUpdateBefore"
+
+    def identity_text(self) -> str:
         """Its name."""
         return "DropUpdateBefore"
 
@@ -294,6 +318,8 @@ class DropUpdateBefore(OneInput):
 @dataclass(frozen=True, eq=False)
 class Sink(OneInput):
     """What a table takes: the fields of the input are the `columns`."""
+
+    state_identity = "Sink"
 
     table: ResolvedTable
     sink: Any
@@ -310,7 +336,7 @@ class Sink(OneInput):
         names = [each.name for each in self.columns]
         return tuple([names.index(self.table.columns[each].name) for each in self.table.primary_key])
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The table."""
         extra = ", upsertMaterialize=[true]" if self.materializes else ""
         return f"Sink(table=[{'.'.join(self.table.path)}], fields=[{', '.join(self.names)}]{extra})"

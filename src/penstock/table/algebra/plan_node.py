@@ -31,8 +31,16 @@ class PlanNode:
         """Names and types of what it puts out."""
 
     @abstractmethod
+    def identity_text(self) -> str:
+        """Return what the node does, without its inputs: the text that its uid is a digest of, in version 1.
+
+        State of a query is found by it, so it stays as it is: to show people something else, override `describe`.
+        Another text would be version 2, and uids would have to be looked up by both.
+        """
+
     def describe(self) -> str:
-        """One line: what it does, without its inputs."""
+        """Return one line for people: plans, names of operators, messages."""
+        return self.identity_text()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.table.algebra.descriptions import call_text, field_names
+from penstock.table.algebra.identity_texts import call_text, field_names
 from penstock.table.algebra.plan_node import OneInput
 from penstock.vocabulary.sql.logical_types import LogicalType, row_of
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
@@ -16,6 +16,8 @@ __all__ = ["CountWindowAggregate", "FinalRows", "TableAggregate"]
 @dataclass(frozen=True, eq=False)
 class TableAggregate(OneInput):
     """The rows that a table aggregate function makes of each group, made anew with each row: keys, then its columns."""
+
+    state_identity = "TableAggregate"
 
     keys: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
@@ -29,7 +31,7 @@ class TableAggregate(OneInput):
         names = field_names(self.keys, self.input.names) + self.column_names
         return row_of(names, (*keys, *self.calls[0].type.parts))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The keys and the call."""
         keys = ", ".join(field_names(self.keys, self.input.names))
         return f"GroupTableAggregate(groupBy=[{keys}], select=[{call_text(self.calls[0], self.input.names)}])"
@@ -38,6 +40,8 @@ class TableAggregate(OneInput):
 @dataclass(frozen=True, eq=False)
 class CountWindowAggregate(OneInput):
     """Aggregates of `size` rows of a key, put out with every `slide` rows: keys, then results."""
+
+    state_identity = "CountWindowAggregate"
 
     keys: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
@@ -52,7 +56,7 @@ class CountWindowAggregate(OneInput):
         names = field_names(self.keys, self.input.names) + self.call_names
         return row_of(names, (*keys, *[each.type for each in self.calls]))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """Keys, window and calls."""
         keys = ", ".join(field_names(self.keys, self.input.names))
         calls = ", ".join(call_text(each, self.input.names) for each in self.calls)
@@ -63,6 +67,8 @@ class CountWindowAggregate(OneInput):
 class FinalRows(OneInput):
     """The rows that are there when a bounded input has ended: what a table is in batch mode."""
 
-    def describe(self) -> str:
+    state_identity = "FinalRows"
+
+    def identity_text(self) -> str:
         """That it is the end."""
         return "FinalRows()"

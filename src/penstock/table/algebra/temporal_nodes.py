@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from penstock.table.algebra.descriptions import expression_text
+from penstock.table.algebra.identity_texts import expression_text
 from penstock.table.algebra.join_nodes import Join
 from penstock.table.algebra.lookup_options import NO_OPTIONS, LookupOptions
 from penstock.table.algebra.nodes import Filter, Project, Scan
@@ -19,6 +19,8 @@ __all__ = ["LookupJoin", "TemporalJoin"]
 class TemporalJoin(Join):
     """Each left row beside the version that the right table had at the row's time."""
 
+    state_identity = "TemporalJoin"
+
     left_time: int = 0
     right_time: int = 0
 
@@ -28,10 +30,10 @@ class TemporalJoin(Join):
         both, width = super().row_type, len(self.left.types)
         return row_of(both.names, both.parts[:width] + tuple([each.as_plain_time() for each in both.parts[width:]]))
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The join and its times."""
         times = f"{self.left.names[self.left_time]}, {self.right.names[self.right_time]}"
-        return super().describe().replace("Join(", "TemporalJoin(", 1)[:-1] + f", times=[{times}])"
+        return super().identity_text().replace("Join(", "TemporalJoin(", 1)[:-1] + f", times=[{times}])"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,8 @@ class LookupJoin(Join):
     `right` is no input: its rows are never read as a stream. It is a scan with projections and filters above it, which
     say what is done with rows that are found.
     """
+
+    state_identity = "LookupJoin"
 
     options: LookupOptions = NO_OPTIONS
 
@@ -62,7 +66,7 @@ class LookupJoin(Join):
             (node,) = node.inputs
         return node
 
-    def describe(self) -> str:
+    def identity_text(self) -> str:
         """The join, the table and what is done with its rows."""
         steps, node = [], self.right
         while not isinstance(node, Scan):
@@ -74,4 +78,4 @@ class LookupJoin(Join):
             (node,) = node.inputs
         table = ", ".join([f"table=[{'.'.join(node.table.path)}]", *reversed(steps)])
         hint = "" if self.options == NO_OPTIONS else f", hint=[{self.options}]"
-        return super().describe().replace("Join(", f"LookupJoin({table}, ", 1)[:-1] + hint + ")"
+        return super().identity_text().replace("Join(", f"LookupJoin({table}, ", 1)[:-1] + hint + ")"

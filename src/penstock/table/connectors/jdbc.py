@@ -151,6 +151,8 @@ class JdbcTableSink(Sink[tuple[Any, ...]]):
     was paused and taken over writes nothing more (`penstock.connectors.jdbc.fencing`).
     """
 
+    state_identity = "JdbcTableSink"
+
     def __init__(
         self, table: str, row_type: LogicalType, key: tuple[int, ...], database: Database, retries: int
     ) -> None:

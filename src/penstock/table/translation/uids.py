@@ -1,9 +1,14 @@
-"""Uids of operators from the plan: the same query gives the same uids, so that its state is found again."""
+"""Uids of operators from the plan: the same query gives the same uids, so that its state is found again.
+
+A uid is made of the declared word of a node and a digest of the identity texts of it and all below it; EXPLAIN may word
+plans as it likes.
+"""
 
 from __future__ import annotations
 
 import hashlib
 
+from penstock.common.state_identity import identity_of
 from penstock.graph.nodes import LogicalGraph
 from penstock.table.algebra.nodes import PlanNode
 
@@ -20,14 +25,14 @@ class Uids:
         """A short text that stands for the node and its inputs."""
         known = self._digests.get(node)
         if known is None:
-            parts = [node.describe(), *[self.digest(each) for each in node.inputs]]
+            parts = [node.identity_text(), *[self.digest(each) for each in node.inputs]]
             known = self._digests[node] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
         return known
 
     def uid(self, node: PlanNode, graph: LogicalGraph, part: str = "") -> str:
         """A uid that no other operator of the graph has."""
         taken = {each.uid for each in graph.nodes.values()}
-        word = type(node).__name__.lower() + (f"-{part}" if part else "")
+        word = identity_of(node).lower() + (f"-{part}" if part else "")
         base = f"table-{word}-{self.digest(node)}"
         uid, number = base, 1
         while uid in taken:

@@ -116,7 +116,7 @@ class LogicalType:
         return self.as_plain_time().with_nullable(True) == other.as_plain_time().with_nullable(True)
 
     def __str__(self) -> str:
-        """As Flink prints it in schemas."""
+        """Return the type as Flink prints it in schemas. Uids and layouts of state have these texts, so they stay."""
         attribute = "" if self.time_attribute is None else f" *{self.time_attribute.value}*"
         return f"{self._text()}{'' if self.nullable else ' NOT NULL'}{attribute}"
 

@@ -27,6 +27,8 @@ class Min(ReduceFunction):
 class ContinuousEventTimeTrigger(Trigger[T, TimeWindow]):
     """Fires whenever the watermark passes a multiple of the interval, and at the end of the window."""
 
+    state_identity = "ContinuousEventTimeTrigger"
+
     ignores_elements = True
 
     def __init__(self, interval: Length) -> None:
@@ -105,6 +107,8 @@ class ContinuousEventTimeTrigger(Trigger[T, TimeWindow]):
 
 class ContinuousProcessingTimeTrigger(Trigger[T, TimeWindow]):
     """Fires whenever the clock passes a multiple of the interval, and at the end of the window."""
+
+    state_identity = "ContinuousProcessingTimeTrigger"
 
     ignores_elements = True
 

@@ -18,6 +18,8 @@ __all__ = ["CountTrigger"]
 class CountTrigger(Trigger[T, Window]):
     """Fires every time this many elements have been added to the window."""
 
+    state_identity = "CountTrigger"
+
     ignores_elements = True
 
     def __init__(self, window_size: int) -> None:

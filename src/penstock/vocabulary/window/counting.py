@@ -36,6 +36,8 @@ def _next_number(descriptor: ValueStateDescriptor, context: WindowAssigner.Windo
 class CountTumblingWindowAssigner(WindowAssigner[T, CountWindow]):
     """Groups the elements of a key by `size`; an incomplete group never fires."""
 
+    state_identity = "CountTumblingWindowAssigner"
+
     assigns_one_window = True
     ignores_elements = True
 
@@ -72,6 +74,8 @@ class CountTumblingWindowAssigner(WindowAssigner[T, CountWindow]):
 
 class CountSlidingWindowAssigner(WindowAssigner[T, CountWindow]):
     """Starts a window every `window_slide` elements of a key; only full windows fire."""
+
+    state_identity = "CountSlidingWindowAssigner"
 
     ignores_elements = True
 

@@ -47,6 +47,8 @@ class _CumulativeWindows(TimeWindowAssigner[T]):
 class CumulativeEventTimeWindows(_CumulativeWindows[T], ByEventTime[T]):
     """Puts each element into every window of its cycle that ends after its timestamp."""
 
+    state_identity = "CumulativeEventTimeWindows"
+
     @staticmethod
     def of(max_size: Length, step: Length, offset: Length | None = None) -> CumulativeEventTimeWindows[Any]:
         """Return windows that start at multiples of the largest size, shifted by the offset, and grow by the step."""
@@ -55,6 +57,8 @@ class CumulativeEventTimeWindows(_CumulativeWindows[T], ByEventTime[T]):
 
 class CumulativeProcessingTimeWindows(_CumulativeWindows[T], ByProcessingTime[T]):
     """Puts each element into every window of the present cycle that has not ended."""
+
+    state_identity = "CumulativeProcessingTimeWindows"
 
     @staticmethod
     def of(max_size: Length, step: Length, offset: Length | None = None) -> CumulativeProcessingTimeWindows[Any]:

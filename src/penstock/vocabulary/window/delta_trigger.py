@@ -18,6 +18,8 @@ __all__ = ["DeltaTrigger"]
 class DeltaTrigger(Trigger[T, Window]):
     """Fires when the distance from the element of the last firing (at first: the first element) exceeds a threshold."""
 
+    state_identity = "DeltaTrigger"
+
     def __init__(
         self, threshold: float, delta_function: DeltaFunction[T] | Distance[T], type_info: TypeInformation | None = None
     ) -> None:

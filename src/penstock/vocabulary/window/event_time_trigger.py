@@ -15,6 +15,8 @@ __all__ = ["EventTimeTrigger"]
 class EventTimeTrigger(Trigger[T, TimeWindow]):
     """Fires once the watermark passes the end of the window, and again for each late element."""
 
+    state_identity = "EventTimeTrigger"
+
     fires_at_end_of = TimeDomain.EVENT_TIME
     ignores_elements = True
 

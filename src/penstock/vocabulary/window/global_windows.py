@@ -18,6 +18,8 @@ __all__ = ["GlobalWindows"]
 class GlobalWindows(WindowAssigner[T, GlobalWindow]):
     """Puts all elements of a key into one window, which fires only by the trigger that is chosen."""
 
+    state_identity = "GlobalWindows"
+
     assigns_one_window = True
     ignores_elements = True
 

@@ -12,6 +12,8 @@ __all__ = ["EndOfStreamTrigger", "NeverTrigger"]
 class NeverTrigger(Trigger[T, GlobalWindow]):
     """Never fires: the default of the global window, which is of use only with another trigger."""
 
+    state_identity = "NeverTrigger"
+
     ignores_elements = True
 
     def on_element(
@@ -40,6 +42,8 @@ class NeverTrigger(Trigger[T, GlobalWindow]):
 
 class EndOfStreamTrigger(Trigger[T, GlobalWindow]):
     """Fires once, when the input has ended: the watermark is then the end of time."""
+
+    state_identity = "EndOfStreamTrigger"
 
     ignores_elements = True
 

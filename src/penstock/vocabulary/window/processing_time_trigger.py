@@ -15,6 +15,8 @@ __all__ = ["ProcessingTimeTrigger"]
 class ProcessingTimeTrigger(Trigger[T, TimeWindow]):
     """Fires once the clock passes the end of the window."""
 
+    state_identity = "ProcessingTimeTrigger"
+
     fires_at_end_of = TimeDomain.PROCESSING_TIME
     ignores_elements = True
 

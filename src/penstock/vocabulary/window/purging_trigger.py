@@ -15,6 +15,8 @@ __all__ = ["PurgingTrigger"]
 class PurgingTrigger(Trigger[T, Window]):
     """Does what the nested trigger does, but drops the content of the window with every firing."""
 
+    state_identity = "PurgingTrigger"
+
     def __init__(self, nested_trigger: Trigger[T, Any]) -> None:
         if not isinstance(nested_trigger, Trigger):
             raise GraphError(f"PurgingTrigger.of takes a trigger, got {type(nested_trigger).__name__}")

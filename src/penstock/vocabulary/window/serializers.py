@@ -19,6 +19,8 @@ _TWO = struct.Struct(">QQ")
 class TimeWindowSerializer(TypeSerializer[TimeWindow]):
     """Writes a time window as 16 bytes: start, then end."""
 
+    state_identity = "TimeWindowSerializer"
+
     def serialize(self, element: TimeWindow, stream: BinaryIO) -> None:
         """Write a window to the stream."""
         stream.write(self.to_bytes(element))
@@ -43,6 +45,8 @@ class TimeWindowSerializer(TypeSerializer[TimeWindow]):
 class CountWindowSerializer(TypeSerializer[CountWindow]):
     """Writes a count window as the 8 bytes of its number."""
 
+    state_identity = "CountWindowSerializer"
+
     def serialize(self, element: CountWindow, stream: BinaryIO) -> None:
         """Write a window to the stream."""
         stream.write(self.to_bytes(element))
@@ -62,6 +66,8 @@ class CountWindowSerializer(TypeSerializer[CountWindow]):
 
 class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
     """Writes the global window as one byte: no bytes at all would be the namespace of state without a window."""
+
+    state_identity = "GlobalWindowSerializer"
 
     def serialize(self, element: GlobalWindow, stream: BinaryIO) -> None:
         """Write the window to the stream."""

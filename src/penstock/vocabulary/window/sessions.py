@@ -70,6 +70,8 @@ class _FixedSessionWindows(_SessionWindows[T]):
 class EventTimeSessionWindows(_FixedSessionWindows[T], ByEventTime[T]):
     """Sessions that end when no element comes for a fixed length of event time."""
 
+    state_identity = "EventTimeSessionWindows"
+
     @staticmethod
     def with_gap(size: Length) -> EventTimeSessionWindows[Any]:
         """Return sessions with this gap."""
@@ -91,6 +93,8 @@ class EventTimeSessionWindows(_FixedSessionWindows[T], ByEventTime[T]):
 
 class ProcessingTimeSessionWindows(_FixedSessionWindows[T], ByProcessingTime[T]):
     """Sessions that end when no element comes for a fixed length of processing time."""
+
+    state_identity = "ProcessingTimeSessionWindows"
 
     @staticmethod
     def with_gap(size: Length) -> ProcessingTimeSessionWindows[Any]:
@@ -149,6 +153,8 @@ class _DynamicSessionWindows(_SessionWindows[T]):
 class DynamicEventTimeSessionWindows(_DynamicSessionWindows[T], ByEventTime[T]):
     """Event-time sessions whose gap each element sets."""
 
+    state_identity = "DynamicEventTimeSessionWindows"
+
     @overload
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor[T]) -> DynamicEventTimeSessionWindows[T]: ...
@@ -165,6 +171,8 @@ class DynamicEventTimeSessionWindows(_DynamicSessionWindows[T], ByEventTime[T]):
 
 class DynamicProcessingTimeSessionWindows(_DynamicSessionWindows[T], ByProcessingTime[T]):
     """Processing-time sessions whose gap each element sets."""
+
+    state_identity = "DynamicProcessingTimeSessionWindows"
 
     @overload
     @staticmethod

@@ -41,6 +41,8 @@ class _SlidingWindows(TimeWindowAssigner[T]):
 class SlidingEventTimeWindows(_SlidingWindows[T], ByEventTime[T]):
     """Puts each element into every window that holds its timestamp."""
 
+    state_identity = "SlidingEventTimeWindows"
+
     @staticmethod
     def of(size: Length, slide: Length, offset: Length | None = None) -> SlidingEventTimeWindows[Any]:
         """Return windows of this size that start at multiples of the slide, shifted by the offset."""
@@ -49,6 +51,8 @@ class SlidingEventTimeWindows(_SlidingWindows[T], ByEventTime[T]):
 
 class SlidingProcessingTimeWindows(_SlidingWindows[T], ByProcessingTime[T]):
     """Puts each element into every window that holds the present."""
+
+    state_identity = "SlidingProcessingTimeWindows"
 
     @staticmethod
     def of(size: Length, slide: Length, offset: Length | None = None) -> SlidingProcessingTimeWindows[Any]:

@@ -19,6 +19,8 @@ __all__ = ["ProcessingTimeoutTrigger"]
 class ProcessingTimeoutTrigger(Trigger[T, Window]):
     """Fires when the nested trigger does, or when the timeout since the first (or latest) element has passed."""
 
+    state_identity = "ProcessingTimeoutTrigger"
+
     def __init__(
         self,
         nested_trigger: Trigger[T, Any],

@@ -40,6 +40,8 @@ class _TumblingWindows(TimeWindowAssigner[T]):
 class TumblingEventTimeWindows(_TumblingWindows[T], ByEventTime[T]):
     """Puts each element into the one window that holds its timestamp."""
 
+    state_identity = "TumblingEventTimeWindows"
+
     @staticmethod
     def of(size: Length, offset: Length | None = None) -> TumblingEventTimeWindows[Any]:
         """Return windows of this size that start at multiples of it, shifted by the offset."""
@@ -48,6 +50,8 @@ class TumblingEventTimeWindows(_TumblingWindows[T], ByEventTime[T]):
 
 class TumblingProcessingTimeWindows(_TumblingWindows[T], ByProcessingTime[T]):
     """Puts each element into the one window that holds the present."""
+
+    state_identity = "TumblingProcessingTimeWindows"
 
     @staticmethod
     def of(size: Length, offset: Length | None = None) -> TumblingProcessingTimeWindows[Any]:

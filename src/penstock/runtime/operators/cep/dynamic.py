@@ -73,6 +73,7 @@ class DynamicPatternOperator(PatternOperator):
     """
 
     kind = "dynamic patterns"
+    state_identity = "DynamicPatternOperator"
 
     def __init__(self, function: Any, spec: DynamicSpec) -> None:
         # There is no pattern yet, only how events are taken.

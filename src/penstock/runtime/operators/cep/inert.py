@@ -93,6 +93,7 @@ class InertEventFilter(StreamOperator):
     """
 
     kind = "pattern filter"
+    state_identity = "InertEventFilter"
 
     def __init__(self, automaton: Automaton, *, is_ordered: bool) -> None:
         self.automaton = automaton

@@ -94,6 +94,7 @@ class PatternOperator(TimedOperator):
     """
 
     kind = "pattern"
+    state_identity = "PatternOperator"
 
     def __init__(self, function: Any, spec: PatternSpec) -> None:
         self.function = function

@@ -32,6 +32,7 @@ class TopologyOperator(StreamOperator):
     """
 
     kind = "kstreams topology"
+    state_identity = "TopologyOperator"
     is_keyed = True
 
     def __init__(

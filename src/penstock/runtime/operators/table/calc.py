@@ -17,6 +17,7 @@ class CalcOperator(TableOperator):
 
     kind = "calc"
     forgets_watermark = True
+    state_identity = "CalcOperator"
 
     def __init__(
         self,

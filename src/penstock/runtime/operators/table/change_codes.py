@@ -17,6 +17,7 @@ class ToChangelogOperator(TableOperator):
     """Makes a row to add of each change, with the code of its kind in front; kinds without a code are left out."""
 
     kind = "to changelog"
+    state_identity = "ToChangelogOperator"
 
     def __init__(self, *, codes: tuple[str | None, ...]) -> None:
         self.codes = codes
@@ -31,6 +32,7 @@ class FromChangelogOperator(TableOperator):
     """Makes a change of each row, of the kind that its field `code` says; a code that is not known is refused."""
 
     kind = "from changelog"
+    state_identity = "FromChangelogOperator"
 
     def __init__(self, *, code: int, kinds: tuple[tuple[str, int], ...]) -> None:
         self.code = code

@@ -34,6 +34,7 @@ class ConstraintEnforcerOperator(TableOperator):
     """
 
     kind = "table constraints"
+    state_identity = "ConstraintEnforcerOperator"
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ class CountWindowAggregateOperator(KeyedTableOperator):
     """Emits the key's fields and the results over the last `size` rows, when there are so many, every `slide` rows."""
 
     kind = "count window aggregate"
+    state_identity = "CountWindowAggregateOperator"
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ class DeduplicateOperator(BundlingOperator):
     """
 
     kind = "deduplicate"
+    state_identity = "DeduplicateOperator"
 
     def __init__(
         self,

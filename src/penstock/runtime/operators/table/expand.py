@@ -18,6 +18,7 @@ class ExpandOperator(TableOperator):
     """Makes a row of each list of `projections` out of every row."""
 
     kind = "expand"
+    state_identity = "ExpandOperator"
 
     def __init__(self, *, projections: tuple[tuple[TypedExpression, ...], ...], zone: str = "UTC") -> None:
         self.projections = projections
@@ -45,6 +46,7 @@ class UnnestOperator(TableOperator):
     """
 
     kind = "unnest"
+    state_identity = "UnnestOperator"
 
     def __init__(
         self,
@@ -108,6 +110,7 @@ class ReplicateRowsOperator(TableOperator):
     """Repeats fields `fields` of a row as often as BIGINT field `count_field` says: INTERSECT ALL and EXCEPT ALL."""
 
     kind = "replicate rows"
+    state_identity = "ReplicateRowsOperator"
 
     def __init__(self, *, count_field: int, fields: tuple[int, ...], types: tuple[LogicalType, ...] = ()) -> None:
         self.count_field = count_field

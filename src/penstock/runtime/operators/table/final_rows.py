@@ -22,6 +22,7 @@ class FinalRowsOperator(KeyedTableOperator):
     """Keeps what its input inserts and does not take back, and emits it when the input has ended, keyed by the rows."""
 
     kind = "final rows"
+    state_identity = "FinalRowsOperator"
 
     def __init__(self, *, types: tuple[LogicalType, ...]) -> None:
         self.types = types

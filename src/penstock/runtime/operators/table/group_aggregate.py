@@ -51,6 +51,7 @@ class GroupAggregateOperator(KeyedTableOperator):
     """
 
     kind = "group aggregate"
+    state_identity = "GroupAggregateOperator"
 
     def __init__(
         self,

@@ -33,6 +33,7 @@ class TableIntervalJoinOperator(KeyedTableOperator):
     """
 
     kind = "table interval join"
+    state_identity = "TableIntervalJoinOperator"
 
     def __init__(
         self,

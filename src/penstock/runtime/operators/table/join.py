@@ -65,6 +65,7 @@ class RegularJoinOperator(KeyedTableOperator):
     """
 
     kind = "regular join"
+    state_identity = "RegularJoinOperator"
 
     def __init__(
         self,

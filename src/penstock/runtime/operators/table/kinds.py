@@ -16,6 +16,7 @@ class DropUpdateBeforeOperator(TableOperator):
     """Drops -U rows, for a consumer that updates by key."""
 
     kind = "drop update before"
+    state_identity = "DropUpdateBeforeOperator"
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Drop them from a block."""

@@ -40,6 +40,7 @@ class LocalWindowAggregateOperator(TableOperator):
     """
 
     kind = "local window aggregate"
+    state_identity = "LocalWindowAggregateOperator"
 
     def __init__(
         self,

@@ -87,6 +87,7 @@ class LookupJoinOperator(TableOperator):
     """Looks up the keys of a block together, those that the cache does not have; each key once."""
 
     kind = "lookup join"
+    state_identity = "LookupJoinOperator"
 
     def __init__(self, *, lookup: Lookup, terms: LookupTerms, cache: CacheSettings | None = None) -> None:
         self.lookup = lookup
@@ -171,6 +172,7 @@ class AsyncLookupJoinOperator(AsyncWaitOperator):
     """
 
     kind = "async lookup join"
+    state_identity = "AsyncLookupJoinOperator"
 
     def __init__(
         self,

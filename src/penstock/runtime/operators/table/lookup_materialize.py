@@ -23,6 +23,7 @@ class MaterializedLookupJoinOperator(KeyedTableOperator):
     """
 
     kind = "materialized lookup join"
+    state_identity = "MaterializedLookupJoinOperator"
 
     def __init__(
         self,

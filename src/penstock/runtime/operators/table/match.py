@@ -41,6 +41,7 @@ class MatchRecognizeOperator(PatternOperator):
     """
 
     kind = "match recognize"
+    state_identity = "MatchRecognizeOperator"
 
     def __init__(
         self,

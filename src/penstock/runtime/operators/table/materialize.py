@@ -22,6 +22,7 @@ class UpsertMaterializeOperator(KeyedTableOperator):
     """
 
     kind = "upsert materialize"
+    state_identity = "UpsertMaterializeOperator"
 
     def __init__(
         self, *, types: tuple[LogicalType, ...], upsert_key: tuple[int, ...] | None = None, state_ttl_ms: int = 0

@@ -22,6 +22,7 @@ class ChangelogNormalizeOperator(BundlingOperator):
     """
 
     kind = "changelog normalize"
+    state_identity = "ChangelogNormalizeOperator"
 
     def __init__(
         self,

@@ -35,6 +35,7 @@ class OverAggregateOperator(KeyedTableOperator):
     """
 
     kind = "over aggregate"
+    state_identity = "OverAggregateOperator"
 
     def __init__(
         self,

@@ -41,6 +41,7 @@ class RankOperator(KeyedTableOperator):
     """
 
     kind = "rank"
+    state_identity = "RankOperator"
 
     def __init__(
         self,

@@ -28,6 +28,7 @@ class TemporalSortOperator(KeyedTableOperator):
     """
 
     kind = "temporal sort"
+    state_identity = "TemporalSortOperator"
 
     def __init__(
         self, *, types: tuple[LogicalType, ...], time_field: int | None, sort_fields: tuple[SortField, ...] = ()
@@ -87,6 +88,7 @@ class BoundedSortOperator(KeyedTableOperator):
     """ORDER BY anything, of an input that ends and only inserts: all rows leave in order at the end of the input."""
 
     kind = "bounded sort"
+    state_identity = "BoundedSortOperator"
 
     def __init__(self, *, types: tuple[LogicalType, ...], sort_fields: tuple[SortField, ...]) -> None:
         self.types = types
@@ -121,6 +123,7 @@ class LimitOperator(KeyedTableOperator):
     """LIMIT and OFFSET without an order, of rows that are only inserted: rows `start` to `end` from 0, end excluded."""
 
     kind = "limit"
+    state_identity = "LimitOperator"
 
     def __init__(self, *, start: int, end: int) -> None:
         self.start = start

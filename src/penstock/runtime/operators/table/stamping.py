@@ -15,6 +15,7 @@ class StampOperator(TableOperator):
     """
 
     kind = "table timestamps"
+    state_identity = "StampOperator"
 
     def __init__(self, *, rowtime: int) -> None:
         self.rowtime = rowtime

@@ -24,6 +24,7 @@ class GroupTableAggregateOperator(KeyedTableOperator):
     """
 
     kind = "group table aggregate"
+    state_identity = "GroupTableAggregateOperator"
 
     def __init__(
         self,

@@ -34,6 +34,7 @@ class TableFunctionOperator(TableOperator):
     """CROSS (or LEFT) JOIN LATERAL TABLE(function(arguments)); `is_left` keeps rows of which it makes none."""
 
     kind = "table function"
+    state_identity = "TableFunctionOperator"
 
     def __init__(
         self,

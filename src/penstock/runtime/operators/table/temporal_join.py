@@ -37,6 +37,7 @@ class TemporalJoinOperator(KeyedTableOperator):
     """
 
     kind = "temporal join"
+    state_identity = "TemporalJoinOperator"
 
     def __init__(
         self,

@@ -32,6 +32,7 @@ class WatermarkAssignerOperator(TableOperator):
     """
 
     kind = "table watermarks"
+    state_identity = "WatermarkAssignerOperator"
 
     def __init__(
         self,

@@ -59,6 +59,7 @@ class WindowAggregateOperator(KeyedTableOperator):
     """
 
     kind = "window aggregate"
+    state_identity = "WindowAggregateOperator"
 
     def __init__(
         self,
@@ -196,6 +197,7 @@ class GroupWindowAggregateOperator(WindowAggregateOperator):
     """
 
     kind = "group window aggregate"
+    state_identity = "GroupWindowAggregateOperator"
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ class WindowFunctionOperator(TableOperator):
     """
 
     kind = "window table function"
+    state_identity = "WindowFunctionOperator"
 
     def __init__(self, *, window: WindowSpec, time_field: int | None) -> None:
         self.window = window
@@ -62,6 +63,7 @@ class SessionFunctionOperator(KeyedTableOperator):
     """
 
     kind = "session table function"
+    state_identity = "SessionFunctionOperator"
 
     def __init__(self, *, window: WindowSpec, time_field: int | None, types: tuple[LogicalType, ...]) -> None:
         self.window = window

@@ -43,6 +43,7 @@ class TableWindowJoinOperator(KeyedTableOperator):
     """
 
     kind = "table window join"
+    state_identity = "TableWindowJoinOperator"
 
     def __init__(
         self,

@@ -85,6 +85,7 @@ class WindowRankOperator(PerWindowOperator):
     """
 
     kind = "window rank"
+    state_identity = "WindowRankOperator"
 
     def __init__(
         self,
@@ -139,6 +140,7 @@ class WindowDeduplicateOperator(PerWindowOperator):
     """The first or last row (by row time `time_field`) of each key and window; keyed as for WindowRankOperator."""
 
     kind = "window deduplicate"
+    state_identity = "WindowDeduplicateOperator"
 
     def __init__(
         self,

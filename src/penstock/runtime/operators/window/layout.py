@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.common.state_identity import identity_of
 from penstock.runtime.layouts import Layout, difference
 from penstock.runtime.operators.window.spec import WindowSpec
 from penstock.vocabulary.field_aggregation import FieldAggregation
@@ -26,9 +27,9 @@ def layout_of(spec: WindowSpec, in_panes: bool) -> Layout:
     settings = {name: value for name in _SETTINGS if type(value := getattr(assigner, name, None)) is int}
     return {
         "operator": "window",
-        "assigner": {"of": type(assigner).__name__, **settings},
+        "assigner": {"of": identity_of(assigner), **settings},
         "time": "event" if assigner.is_event_time() else "processing",
-        "window": type(assigner.get_window_serializer()).__name__.removesuffix("Serializer"),
+        "window": identity_of(assigner.get_window_serializer()).removesuffix("Serializer"),
         "merges": isinstance(assigner, MergingWindowAssigner),
         "contents": _contents_of(spec),
         "kept as": PANES if in_panes else "windows",
@@ -54,7 +55,7 @@ def measures_in(function: FieldAggregation) -> list[list[Any]]:
 
 def _name_of(trigger: Any) -> str:
     inner = getattr(trigger, "nested_trigger", None)
-    return type(trigger).__name__ if inner is None else f"{type(trigger).__name__} of {_name_of(inner)}"
+    return identity_of(trigger) if inner is None else f"{identity_of(trigger)} of {_name_of(inner)}"
 
 
 def refusal_of(written: Layout, now: Layout) -> str | None:
@@ -63,7 +64,7 @@ def refusal_of(written: Layout, now: Layout) -> str | None:
         return difference(written, now)
     differing = [name for name in _MUST_STAY if written.get(name) != now[name]]
     # Which elements a count window has follows from its number and its size.
-    is_counted = now["window"] == CountWindowSerializer.__name__.removesuffix("Serializer")
+    is_counted = now["window"] == CountWindowSerializer.state_identity.removesuffix("Serializer")
     if is_counted and written.get("assigner") != now["assigner"]:
         differing.append("assigner")
     if not differing:

@@ -70,6 +70,7 @@ class LocalWindowAggregation(StreamOperator):
     """
 
     kind = "local window"
+    state_identity = "LocalWindowAggregation"
 
     def __init__(
         self,

@@ -62,6 +62,7 @@ class WindowOperator(TimedOperator):
     """
 
     kind = "window"
+    state_identity = "WindowOperator"
     _in_panes: bool | None = None
 
     def __init__(self, spec: WindowSpec) -> None:

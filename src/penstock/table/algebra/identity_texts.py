@@ -1,4 +1,8 @@
-"""Expressions, aggregates and orders as text, for plans and messages."""
+"""Expressions, aggregates and orders as text: parts of the identity texts of plan nodes.
+
+Uids of SQL operators are digests of these texts, so nothing here may be worded differently, see
+`PlanNode.identity_text`.
+"""
 
 from __future__ import annotations
 
