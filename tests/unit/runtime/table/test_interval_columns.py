@@ -10,6 +10,7 @@ import pytest
 
 from penstock.common.constants import MAX_WATERMARK
 from penstock.runtime.operators.table import JoinKind, JoinSide, RowKey, TableIntervalJoinOperator
+from penstock.runtime.operators.table.interval_columns import NearSide
 from penstock.testing import HarnessSnapshot
 from penstock.testing.two_input_harness import KeyedTwoInputHarness
 from penstock.vocabulary.sql.scalar import call as scalar_call
@@ -19,10 +20,20 @@ from tests.unit.runtime.table.changelogs import INT, STRING, in_blocks, material
 
 
 class JoinOfRows(TableIntervalJoinOperator):
-    """The reference: rows one by one."""
+    """The reference: rows one by one, kept by time."""
 
-    def _near_sides(self) -> None:
-        return None
+    @property
+    def _keeps_near_rows(self) -> bool:
+        return False
+
+
+class JoinWithoutColumns(TableIntervalJoinOperator):
+    """Rows one by one, with the state that columns have."""
+
+    def _open_near_rows(self) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(NearSide, "can_be_columns", property(lambda side: False))
+            super()._open_near_rows()
 
 
 def interval_join(kind: type[TableIntervalJoinOperator], condition: str) -> TableIntervalJoinOperator:
@@ -75,11 +86,14 @@ def test_an_interval_join_of_columns_has_the_pairs_of_rows(seed: int, condition:
             watermark = max(watermark, block[-1][TIME + 1] - random.randrange(5))
             steps.append(watermark)
     cuts = random.random()
-    by_rows, by_columns = [
+    by_rows, by_columns, by_either = [
         joined_near(
-            Random(cuts), lambda kind=kind: interval_join(kind, condition), steps, as_columns=kind is not JoinOfRows
+            Random(cuts),
+            lambda kind=kind: interval_join(kind, condition),
+            steps,
+            as_columns=kind is TableIntervalJoinOperator,
         )
-        for kind in (JoinOfRows, TableIntervalJoinOperator)
+        for kind in (JoinOfRows, TableIntervalJoinOperator, JoinWithoutColumns)
     ]
-    assert sum(by_rows, Counter()) == sum(by_columns, Counter())
+    assert sum(by_rows, Counter()) == sum(by_columns, Counter()) == sum(by_either, Counter())
     assert sum(by_rows, Counter())

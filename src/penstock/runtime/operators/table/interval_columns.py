@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,11 +59,71 @@ class _Rows(NamedTuple):
     fields: list[pa.Array]
 
 
+class NearRows:
+    """State of an inner interval join in event time, for joins in columns and row by row.
+
+    State of a key is one value: the rows of the left and those of the right that may still have partners.
+    """
+
+    def __init__(self, operator: KeyedTableOperator, sides: tuple[NearSide, NearSide]) -> None:
+        self._backend, self._timers = operator.backend, operator.timers
+        self._sides = sides
+        rows = [FrozenListTypeInfo(row_state_type(side.types)) for side in sides]
+        self.state = operator.value_state("_near_rows", Types.TUPLE(rows))
+        self.state.trust()
+
+    def alive(self, value: Any, watermark: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Return the rows of a value that may still have partners."""
+        if value is None:
+            return (), ()
+        left, right = [
+            tuple([row for row in rows if row[side.time] + side.last_ms >= watermark])
+            for rows, side in zip(value, self._sides, strict=True)
+        ]
+        return left, right
+
+    def end(self, value: tuple[tuple[Any, ...], tuple[Any, ...]]) -> int:
+        """Return when the last of the rows can have no partner any more."""
+        ends = [row[side.time] + side.last_ms for rows, side in zip(value, self._sides, strict=True) for row in rows]
+        return int(max(ends)) + 1
+
+    def forget(self, key: Any, watermark: int) -> None:
+        """Drop rows of a key that can have no partner any more; those that may have one have a timer of their own."""
+        self._backend.set_key(key)
+        value = self.state.held()
+        if value is None:
+            return
+        left, right = self.alive(value, watermark)
+        if not left and not right:
+            self.state.clear()
+        elif (left, right) != tuple(value):
+            self.state.hold((left, right))
+
+    def partners(self, side: int, time: int, watermark: int) -> list[Any]:
+        """Return the rows of the other side that a row of the current key meets, in the order of their times."""
+        own, other = self._sides[side], self._sides[1 - side]
+        first, last, place = time + own.first_ms, time + own.last_ms, other.time
+        oldest = watermark - other.last_ms
+        rows = (self.state.held() or ((), ()))[1 - side]
+        return sorted(
+            [row for row in rows if first <= row[place] <= last and row[place] >= oldest], key=itemgetter(place)
+        )
+
+    def keep(self, side: int, fields: Any, watermark: int) -> None:
+        """Keep a row of the current key for as long as it may have partners."""
+        own = self._sides[side]
+        end = fields[own.time] + own.last_ms
+        if end >= watermark:
+            kept = list(self.state.held() or ((), ()))
+            kept[side] = (*kept[side], fields)
+            self.state.hold(tuple(kept))
+            self._timers.register(EVENT, end + 1)
+
+
 class ColumnIntervalJoin:
     """The rows of both inputs: those of this batch as columns, and state.
 
-    State of a key is one value: the rows of the left and those of the right that may still have partners. What has
-    come and gone within a batch is never written.
+    What has come and gone within a batch is never written.
     """
 
     def __init__(self, operator: KeyedTableOperator, sides: tuple[NearSide, NearSide], filters: Sequence[bool]) -> None:
@@ -71,9 +132,7 @@ class ColumnIntervalJoin:
         self._types = [[arrow_type(each) for each in side.types] for side in sides]
         self._filtered = [at for at, is_filtered in enumerate(filters) if is_filtered]
         self._keys = [KeyColumns([side.types[at] for at in side.keys]) for side in sides]
-        rows = [FrozenListTypeInfo(row_state_type(side.types)) for side in sides]
-        self._state = operator.value_state("_near_rows", Types.TUPLE(rows))
-        self._state.trust()
+        self._kept = NearRows(operator, sides)
         self.begin_batch()
 
     def begin_batch(self) -> None:
@@ -117,7 +176,7 @@ class ColumnIntervalJoin:
         ]
         distinct = objects_of(Keys(codes.parts(np.arange(codes.size)), keys[LEFT].is_tuple))
         addresses = self._backend.addresses_of(distinct)
-        held = self._state.held_of_all(addresses)
+        held = self._kept.state.held_of_all(addresses)
         old = [self._old(side, held, new[1 - side].codes) for side in (LEFT, RIGHT)]
         for mine, theirs in ((new[LEFT], new[RIGHT]), (new[LEFT], old[RIGHT]), (old[LEFT], new[RIGHT])):
             yield from self._pairs(mine, theirs)
@@ -176,41 +235,19 @@ class ColumnIntervalJoin:
             for code, row in zip(rows.codes[alive].tolist(), values, strict=True):
                 added.setdefault(code, ([], []))[side].append(row)
         codes = list(added)
-        kept = [self._alive(held[code], watermark) for code in codes]
+        kept = [self._kept.alive(held[code], watermark) for code in codes]
         values_of_keys = [
             ((*before[LEFT], *added[code][LEFT]), (*before[RIGHT], *added[code][RIGHT]))
             for code, before in zip(codes, kept, strict=True)
         ]
-        self._state.hold_of_all([addresses[code] for code in codes], values_of_keys)
+        self._kept.state.hold_of_all([addresses[code] for code in codes], values_of_keys)
         for code, value in zip(codes, values_of_keys, strict=True):
             self._backend.set_key(distinct[code])
-            self._timers.register(EVENT, self._end(value))
-
-    def _alive(self, value: Any, watermark: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        if value is None:
-            return (), ()
-        left, right = [
-            tuple([row for row in rows if row[side.time] + side.last_ms >= watermark])
-            for rows, side in zip(value, self._sides, strict=True)
-        ]
-        return left, right
-
-    def _end(self, value: tuple[tuple[Any, ...], tuple[Any, ...]]) -> int:
-        """When the last of the rows can have no partner any more."""
-        ends = [row[side.time] + side.last_ms for rows, side in zip(value, self._sides, strict=True) for row in rows]
-        return int(max(ends)) + 1
+            self._timers.register(EVENT, self._kept.end(value))
 
     def forget(self, key: Any, watermark: int) -> None:
-        """Drop rows of a key that can have no partner any more; those that may have one have a timer of their own."""
-        self._backend.set_key(key)
-        value = self._state.held()
-        if value is None:
-            return
-        left, right = self._alive(value, watermark)
-        if not left and not right:
-            self._state.clear()
-        elif (left, right) != tuple(value):
-            self._state.hold((left, right))
+        """Drop rows of a key that can have no partner any more."""
+        self._kept.forget(key, watermark)
 
 
 def _near(many: _Rows, few: _Rows, first_ms: int, last_ms: int) -> Iterator[tuple[Numbers, Numbers]]:

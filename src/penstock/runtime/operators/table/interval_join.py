@@ -9,13 +9,14 @@ from penstock.common.composite_types import FrozenListTypeInfo
 from penstock.common.constants import MAX_WATERMARK
 from penstock.common.typeinfo import Types
 from penstock.runtime.columns import ColumnBlock, Stamps
-from penstock.runtime.layouts import Layout
+from penstock.runtime.layouts import Layout, difference
 from penstock.runtime.operators.table.expressions import block_function, column_function, row_function
-from penstock.runtime.operators.table.interval_columns import ColumnIntervalJoin, NearSide
+from penstock.runtime.operators.table.interval_columns import ColumnIntervalJoin, NearRows, NearSide
 from penstock.runtime.operators.table.join import JoinKind, JoinSide
 from penstock.runtime.operators.table.join_state import LEFT, RIGHT
 from penstock.runtime.operators.table.operator import ROW_FORM, KeyedTableOperator, Row, type_texts
 from penstock.runtime.rows import Timestamps
+from penstock.state.map_state import KeyedMapState
 from penstock.state.timers import EVENT, PROCESSING, Timer
 from penstock.vocabulary.sql.row_kinds import INSERT
 from penstock.vocabulary.sql.state_types import row_state_type
@@ -59,10 +60,13 @@ class TableIntervalJoinOperator(KeyedTableOperator):
         self.filter_nulls = filter_nulls
 
     def layout(self) -> Layout:
-        """What rows are kept of each side, and for how long."""
+        """Return which rows are kept of each side, and for how long.
+
+        It follows from the query, never from whether its rows can be columns.
+        """
         return {
             "operator": self.kind,
-            **({"together": True} if self._near_sides() is not None else {}),
+            **({"together": True} if self._keeps_near_rows else {}),
             "join": self.join.value,
             "left": type_texts(self.left.types),
             "right": type_texts(self.right.types),
@@ -70,28 +74,60 @@ class TableIntervalJoinOperator(KeyedTableOperator):
             "upper": self.upper_ms,
         }
 
-    def _near_sides(self) -> tuple[NearSide, NearSide] | None:
-        """The inputs, where their rows can wait for each other as columns."""
-        if self.join is not JoinKind.INNER or self.left_time is None or self.right_time is None:
+    def layout_refusal(self, written: Layout) -> str | None:
+        """Rows of an inner join that were kept by time are brought over."""
+        now = self.layout()
+        if written == now or (self._keeps_near_rows and {**written, "together": True} == now):
             return None
+        return difference(written, now)
+
+    def adopt_layout(self, written: Layout | None) -> None:
+        """Bring rows that were kept by time into one value for each key."""
+        if written is None or "together" in written:
+            return
+        near = NearRows(self, self._near_sides())
+        before = [self._rows_by_time(name, side) for name, side in (("left", self.left), ("right", self.right))]
+        for due, key, namespace in self.timers.every(EVENT):
+            self.backend.set_key(key)
+            self.timers.delete(EVENT, due, namespace)
+        for key in list(self.backend.keys_of_states([side.name for side in before])):
+            self.backend.set_key(key)
+            left, right = [tuple([row for _, rows in side.held_items() for row, _ in rows]) for side in before]
+            for side in before:
+                side.clear()
+            near.state.hold((left, right))
+            self.timers.register(EVENT, near.end((left, right)))
+        self.backend.write()
+
+    @property
+    def _keeps_near_rows(self) -> bool:
+        """Whether all rows of a key are kept in one value: no row waits for the time at which it has no partner."""
+        return self.join is JoinKind.INNER and self.left_time is not None and self.right_time is not None
+
+    def _near_sides(self) -> tuple[NearSide, NearSide]:
+        assert self.left_time is not None and self.right_time is not None
         left = NearSide(self.left.types, self.left.keys, self.left_time, -self.upper_ms, -self.lower_ms)
         right = NearSide(self.right.types, self.right.keys, self.right_time, self.lower_ms, self.upper_ms)
-        return (left, right) if left.can_be_columns and right.can_be_columns else None
+        return left, right
+
+    def _rows_by_time(self, name: str, side: JoinSide) -> KeyedMapState:
+        kept = Types.TUPLE([row_state_type(side.types), Types.BOOLEAN()])
+        return self.map_state(f"_{name}_rows", Types.LONG(), FrozenListTypeInfo(kept))
 
     def open(self) -> None:
         """Get the state and make the condition's code."""
         self._delay, self._domain = 0, EVENT
         self._columns: ColumnIntervalJoin | None = None
         self._pending_watermark: int | None = None
-        near = self._near_sides()
-        if near is not None:
-            self._columns = ColumnIntervalJoin(self, near, self.filter_nulls)
-            self._test_columns = None if self.condition is None else column_function(self.condition, None)
-            self._test_rows = block_function(self, self.condition, None)
+        self._near: NearRows | None = None
+        self._meets = None
+        if self._keeps_near_rows:
+            self._open_near_rows()
             return
         join, lower, upper = self.join, self.lower_ms, self.upper_ms
-        self._left = _Side(self, self.left, self.left_time, is_left=True, first=-upper, last=-lower)
-        self._right = _Side(self, self.right, self.right_time, is_left=False, first=lower, last=upper)
+        left_rows, right_rows = self._rows_by_time("left", self.left), self._rows_by_time("right", self.right)
+        self._left = _Side(left_rows, self.left, self.left_time, is_left=True, first=-upper, last=-lower)
+        self._right = _Side(right_rows, self.right, self.right_time, is_left=False, first=lower, last=upper)
         self._left.is_outer = join in (JoinKind.LEFT, JoinKind.FULL)
         self._right.is_outer = join in (JoinKind.RIGHT, JoinKind.FULL)
         self._left.other_nulls, self._right.other_nulls = (
@@ -102,6 +138,16 @@ class TableIntervalJoinOperator(KeyedTableOperator):
         self._meets = None if self.condition is None else row_function(self, self.condition)
         self._delay = max((side.last for side in self._sides.values() if side.is_outer), default=0)
         self._domain = PROCESSING if self.left_time is None else EVENT
+
+    def _open_near_rows(self) -> None:
+        sides = self._near_sides()
+        if all(side.can_be_columns for side in sides):
+            self._columns = ColumnIntervalJoin(self, sides, self.filter_nulls)
+            self._test_columns = None if self.condition is None else column_function(self.condition, None)
+            self._test_rows = block_function(self, self.condition, None)
+        else:
+            self._near = NearRows(self, sides)
+            self._meets = None if self.condition is None else row_function(self, self.condition)
 
     def on_watermark(self, watermark: int) -> None:
         """Fire what is due; rows without a partner leave late, so watermarks are held back as long."""
@@ -119,6 +165,9 @@ class TableIntervalJoinOperator(KeyedTableOperator):
             self._columns.add(LEFT, values, self.watermark)
             self._join_many(self._columns)
             return
+        if self._near is not None:
+            self._take_near(self._near, LEFT, values, keys)
+            return
         self._take(self._left, self._right, values, keys)
 
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -126,6 +175,9 @@ class TableIntervalJoinOperator(KeyedTableOperator):
         if self._columns is not None:
             self._columns.add(RIGHT, values, self.watermark)
             self._join_many(self._columns)
+            return
+        if self._near is not None:
+            self._take_near(self._near, RIGHT, values, keys)
             return
         self._take(self._right, self._left, values, keys)
 
@@ -192,6 +244,25 @@ class TableIntervalJoinOperator(KeyedTableOperator):
 
     # ---- rows ----
 
+    def _take_near(self, near: NearRows, side: int, values: list[Any], keys: list[Any] | None) -> None:
+        """Join rows one by one, with the state that joins in columns have; a row without time or key has no partner."""
+        assert keys is not None
+        results: list[Row] = []
+        consumed, meets, own = iter(values), self._meets, self._near_sides()[side]
+        needed = [own.time, *[at for at, is_filtered in zip(own.keys, self.filter_nulls, strict=False) if is_filtered]]
+        try:
+            for _, row in zip(self.backend.walk(keys), consumed, strict=False):
+                fields = row[1:]
+                if any(fields[at] is None for at in needed):
+                    continue
+                partners = near.partners(side, fields[own.time], self.watermark)
+                near.keep(side, fields, self.watermark)
+                pairs = [(INSERT, *fields, *each) if side == LEFT else (INSERT, *each, *fields) for each in partners]
+                results += pairs if meets is None else [pair for pair in pairs if meets(pair) is True]
+        except Exception as error:
+            raise self.record_failure(error, values, consumed) from None
+        self.output.emit(results, None)
+
     def _take(self, own: _Side, other: _Side, values: list[Any], keys: list[Any] | None) -> None:
         assert keys is not None
         results: list[Row] = []
@@ -240,9 +311,10 @@ class TableIntervalJoinOperator(KeyedTableOperator):
 
     def fire_due(self, domain: int, due: Iterator[Timer]) -> None:
         """Forget rows that can have no partner any more."""
-        if self._columns is not None:
+        near = self._near if self._columns is None else self._columns
+        if near is not None:
             for _, key, _ in due:
-                self._columns.forget(key, self.watermark)
+                near.forget(key, self.watermark)
             return
         results: list[Row] = []
         for _, key, namespace in due:
@@ -261,7 +333,7 @@ class _Side:
 
     def __init__(
         self,
-        operator: TableIntervalJoinOperator,
+        rows: KeyedMapState,
         side: JoinSide,
         time_field: int | None,
         *,
@@ -270,8 +342,7 @@ class _Side:
         last: int,
     ) -> None:
         self.name = b"left" if is_left else b"right"
-        kept = Types.TUPLE([row_state_type(side.types), Types.BOOLEAN()])
-        self.rows = operator.map_state(f"_{self.name.decode()}_rows", Types.LONG(), FrozenListTypeInfo(kept))
+        self.rows = rows
         self.place = None if time_field is None else time_field + 1
         self.keys = side.keys
         self.is_left = is_left

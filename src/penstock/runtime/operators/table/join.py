@@ -8,15 +8,16 @@ from enum import Enum
 from typing import Any
 
 from penstock.runtime.columns import ColumnBlock, Stamps
-from penstock.runtime.layouts import Layout
+from penstock.runtime.layouts import Layout, difference
 from penstock.runtime.operators.table.expressions import block_function, column_function, row_function
 from penstock.runtime.operators.table.join_columns import ColumnJoin
 from penstock.runtime.operators.table.join_sides import Fields, SideRows, side_rows
-from penstock.runtime.operators.table.join_state import LEFT, RIGHT
+from penstock.runtime.operators.table.join_state import LEFT, RIGHT, RowsTogether
 from penstock.runtime.operators.table.operator import ROW_FORM, KeyedTableOperator, Row, type_texts
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.row_kinds import DELETE, INSERT
+from penstock.vocabulary.sql.state_types import row_state_type
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
 
 _MOST_WAITING = 500_000
@@ -51,10 +52,14 @@ class JoinSide:
     is_insert_only: bool = False
 
     @property
+    def is_plain(self) -> bool:
+        """Whether rows are only added, and nothing is known of them."""
+        return self.is_insert_only and self.unique_key is None and self.state_ttl_ms == 0
+
+    @property
     def can_be_columns(self) -> bool:
         """Whether rows can wait for each other as columns."""
-        is_plain = self.is_insert_only and self.unique_key is None and self.state_ttl_ms == 0
-        return is_plain and ColumnJoin.can_be(self.types, self.keys)
+        return self.is_plain and ColumnJoin.can_be(self.types, self.keys)
 
 
 class RegularJoinOperator(KeyedTableOperator):
@@ -85,8 +90,11 @@ class RegularJoinOperator(KeyedTableOperator):
         self.zone = zone
 
     def layout(self) -> Layout:
-        """The rows that are kept of each side, and whether their partners are counted."""
-        if self._is_columnar:
+        """Return which rows are kept of each side, and whether their partners are counted.
+
+        It follows from the query, never from whether its rows can be columns.
+        """
+        if self._keeps_together:
             return {"operator": self.kind, "together": [_side_layout(self.left), _side_layout(self.right)]}
         return {
             "operator": self.kind,
@@ -95,10 +103,50 @@ class RegularJoinOperator(KeyedTableOperator):
             "right": _side_layout(self.right),
         }
 
+    def layout_refusal(self, written: Layout) -> str | None:
+        """Rows that are kept in another way are brought over; they must be rows of the same join."""
+        now = self.layout()
+        if written == now:
+            return None
+        is_same = written.get("operator") == self.kind and _meaning(written) == _meaning(now)
+        return None if is_same and not _has_other_keys(written, now) else difference(written, now)
+
+    def adopt_layout(self, written: Layout | None) -> None:
+        """Bring rows that are kept in another way into the present one."""
+        if written is None:
+            return
+        before, now = self._side_rows(written), self._side_rows(self.layout())
+        names = [name for side in before for name in side.state_names]
+        for key in list(self.backend.keys_of_states(names)):
+            self.backend.set_key(key)
+            held = [side.rows() for side in before]
+            for side in before:
+                side.clear()
+            for side, rows in zip(now, held, strict=True):
+                for fields, partners in rows:
+                    side.add(fields, partners)
+        self.backend.write()
+
+    def _side_rows(self, layout: Layout) -> tuple[SideRows, SideRows]:
+        """The rows of both sides as a layout keeps them."""
+        if "together" in layout:
+            left, right = row_state_type(self.left.types), row_state_type(self.right.types)
+            return RowsTogether(self, left, right, LEFT), RowsTogether(self, left, right, RIGHT)
+        made = []
+        for name, side in (("left", self.left), ("right", self.right)):
+            unique = layout[name]["unique_key"]
+            ttl_ms = side.state_ttl_ms or self.state_ttl_ms
+            made.append(side_rows(self, name, side.types, side.keys, None if unique is None else tuple(unique), ttl_ms))
+        return made[LEFT], made[RIGHT]
+
+    @property
+    def _keeps_together(self) -> bool:
+        is_inner = self.join is JoinKind.INNER and self.state_ttl_ms == 0
+        return is_inner and self.left.is_plain and self.right.is_plain
+
     @property
     def _is_columnar(self) -> bool:
-        is_inner = self.join is JoinKind.INNER and self.state_ttl_ms == 0
-        return is_inner and self.left.can_be_columns and self.right.can_be_columns
+        return self._keeps_together and self.left.can_be_columns and self.right.can_be_columns
 
     def open(self) -> None:
         """Get the state of both sides and make the condition's code."""
@@ -111,9 +159,9 @@ class RegularJoinOperator(KeyedTableOperator):
             self._pending_watermark: int | None = None
             return
         meets = None if self.condition is None else row_function(self, self.condition, self.zone)
-        join = self.join
-        left = _Side(self, self.left, "left", is_outer=join in (JoinKind.LEFT, JoinKind.FULL), is_left=True)
-        right = _Side(self, self.right, "right", is_outer=join in (JoinKind.RIGHT, JoinKind.FULL), is_left=False)
+        join, (left_rows, right_rows) = self.join, self._side_rows(self.layout())
+        left = _Side(left_rows, is_outer=join in (JoinKind.LEFT, JoinKind.FULL), is_left=True)
+        right = _Side(right_rows, is_outer=join in (JoinKind.RIGHT, JoinKind.FULL), is_left=False)
         left.filter_nulls, right.filter_nulls = self._null_keys(self.left), self._null_keys(self.right)
         left.other_nulls = (None,) * len(self.right.types)
         right.other_nulls = (None,) * len(self.left.types)
@@ -335,12 +383,8 @@ class RegularJoinOperator(KeyedTableOperator):
 class _Side:
     """One input of a running join."""
 
-    def __init__(
-        self, operator: KeyedTableOperator, side: JoinSide, name: str, *, is_outer: bool, is_left: bool
-    ) -> None:
-        self.rows: SideRows = side_rows(
-            operator, name, side.types, side.keys, side.unique_key, side.state_ttl_ms or operator.state_ttl_ms
-        )
+    def __init__(self, rows: SideRows, *, is_outer: bool, is_left: bool) -> None:
+        self.rows = rows
         self.is_outer = is_outer
         self.is_left = is_left
         self.filter_nulls: tuple[int, ...] = ()
@@ -349,6 +393,25 @@ class _Side:
     def padded(self, kind: int, fields: Fields) -> Row:
         """A row of this side with NULLs for the other one."""
         return (kind, *fields, *self.other_nulls) if self.is_left else (kind, *self.other_nulls, *fields)
+
+
+def _meaning(layout: Layout) -> Layout:
+    """What a layout says of the join, without how rows are kept."""
+    left, right = layout["together"] if "together" in layout else (layout["left"], layout["right"])
+    sides = [{"types": side["types"], "keys": side["keys"]} for side in (left, right)]
+    return {"join": layout.get("join", JoinKind.INNER.value), "sides": sides}
+
+
+def _has_other_keys(written: Layout, now: Layout) -> bool:
+    """Whether a side is kept by another unique key, under the same name: its entries could not be told apart."""
+    if "together" in written or "together" in now:
+        return False
+    pairs = [(written[side], now[side]) for side in ("left", "right")]
+    return any(was["unique_key"] != is_now["unique_key"] and _by_key(was) and _by_key(is_now) for was, is_now in pairs)
+
+
+def _by_key(side: Layout) -> bool:
+    return side["unique_key"] is not None and not set(side["unique_key"]) <= set(side["keys"])
 
 
 def _side_layout(side: JoinSide) -> Layout:

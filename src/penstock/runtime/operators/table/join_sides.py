@@ -21,7 +21,7 @@ Fields = tuple[Any, ...]
 
 
 class SideRows(Protocol):
-    """Rows of a side, kept in one of three ways."""
+    """Rows of a side, kept by what is known of them; see `RowsTogether` for one way more."""
 
     def add(self, fields: Fields, partners: int) -> None:
         """Keep a row."""
@@ -34,6 +34,13 @@ class SideRows(Protocol):
 
     def set_partners(self, fields: Fields, partners: int) -> None:
         """Change the number of partners of a row, and of those equal to it."""
+
+    def clear(self) -> None:
+        """Forget all rows."""
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """The states that have keys with rows."""
 
 
 class _OneRow:
@@ -55,6 +62,13 @@ class _OneRow:
 
     def set_partners(self, fields: Fields, partners: int) -> None:
         self._state.hold((fields, partners))
+
+    def clear(self) -> None:
+        self._state.clear()
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        return (self._state.name,)
 
 
 class _ByUniqueKey:
@@ -85,6 +99,13 @@ class _ByUniqueKey:
 
     def set_partners(self, fields: Fields, partners: int) -> None:
         self._state.hold(self._key(fields), (fields, partners))
+
+    def clear(self) -> None:
+        self._state.clear()
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        return (self._state.name,)
 
 
 class _Counted:
@@ -120,6 +141,13 @@ class _Counted:
         held = self._state.held(fields)
         if held is not None:
             self._state.hold(fields, (held[0], partners))
+
+    def clear(self) -> None:
+        self._state.clear()
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        return (self._state.name,)
 
 
 def side_rows(

@@ -1,7 +1,8 @@
-"""The rows that a join in columns keeps: packed as they come, and put together without being read where keys are new.
+"""The rows that an inner join keeps of inputs that are only inserted into, for joins in columns and row by row.
 
 State of a key is one value: the rows of the left, those of the right, and for each side whether further rows are in a
-list. So most keys cost one read and one write in a batch, and keys with many rows are only appended to.
+list. So most keys cost one read and one write in a batch, and keys with many rows are only appended to. `KeptRows`
+packs columns as they come, and puts rows together without reading them where keys are new; `RowsTogether` takes rows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from penstock.state.serializers.encoding import TYPED
 from penstock.state.serializers.row_columns import RowPacker, array_head
 from penstock.state.serializers.schemas import number_of, schema_of
 
-__all__ = ["LEFT", "RIGHT", "HeldRows", "KeptRows", "SortedRows"]
+__all__ = ["LEFT", "RIGHT", "HeldRows", "KeptRows", "RowsTogether", "SortedRows"]
 
 _MOST_IN_VALUE = 32
 """Rows of a key and side that are kept in one value, which is written anew when one comes; more are a list."""
@@ -52,10 +53,9 @@ class KeptRows:
 
     def __init__(self, operator: KeyedTableOperator, left: TypeInformation, right: TypeInformation) -> None:
         self._backend = operator.backend
-        rows = [FrozenListTypeInfo(left), FrozenListTypeInfo(right)]
-        value_type = Types.TUPLE([*rows, Types.BOOLEAN(), Types.BOOLEAN()])
-        self._values = EncodedValues(operator.backend, operator.value_state("_rows", value_type))
-        self._more = [operator.list_state("_more_left_rows", left), operator.list_state("_more_right_rows", right)]
+        value_type = _value_type(left, right)
+        self._values = EncodedValues(operator.backend, operator.value_state(_VALUES, value_type, 0))
+        self._more = [operator.list_state(_MORE[LEFT], left, 0), operator.list_state(_MORE[RIGHT], right, 0)]
         self._packers = [RowPacker(left), RowPacker(right)]
         self._head = TYPED + number_of(schema_of(value_type)) + array_head(4)
         self._list_heads = [TYPED + number_of(schema_of(Types.LIST(each))) for each in (left, right)]
@@ -114,6 +114,56 @@ class KeptRows:
         self._backend.set_key(objects_of(keys.take(np.array([code])))[0])
 
 
+class RowsTogether:
+    """One side of that state, row by row."""
+
+    def __init__(self, operator: KeyedTableOperator, left: TypeInformation, right: TypeInformation, side: int) -> None:
+        self._values = operator.value_state(_VALUES, _value_type(left, right), 0)
+        self._more = operator.list_state(_MORE[side], (left, right)[side], 0)
+        self._side = side
+
+    def add(self, fields: tuple[Any, ...], partners: int) -> None:
+        """Keep a row; partners are not counted."""
+        value = list(self._values.held() or _NOTHING)
+        value[self._side] = rows = (*value[self._side], fields)
+        if len(rows) > _MOST_IN_VALUE:
+            self._more.hold_all(rows)
+            value[self._side], value[2 + self._side] = (), True
+        self._values.hold(tuple(value))
+
+    def rows(self) -> list[tuple[tuple[Any, ...], int]]:
+        """Return all rows of the current key, in the order in which they came."""
+        value = self._values.held()
+        if value is None:
+            return []
+        more = self._more.held() if value[2 + self._side] else ()
+        return [(fields, 0) for fields in (*more, *value[self._side])]
+
+    def retract(self, fields: tuple[Any, ...]) -> None:
+        """Refuse it: rows are only inserted."""
+        raise AssertionError(f"a row was taken back of an input that is only inserted into: {fields!r}")
+
+    def set_partners(self, fields: tuple[Any, ...], partners: int) -> None:
+        """Refuse it: partners are not counted."""
+        raise AssertionError("no partners are counted")
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """The states that have keys with rows."""
+        return (_VALUES,)
+
+    def clear(self) -> None:
+        """Forget the rows of the current key, those of the other side too."""
+        self._values.clear()
+        self._more.clear()
+
+
+def _value_type(left: TypeInformation, right: TypeInformation) -> TypeInformation:
+    return Types.TUPLE([FrozenListTypeInfo(left), FrozenListTypeInfo(right), Types.BOOLEAN(), Types.BOOLEAN()])
+
+
+_VALUES, _MORE = "_rows", ("_more_left_rows", "_more_right_rows")
+_NOTHING: Value = ((), (), False, False)
 _Part = tuple[int, bytes]
 """Rows of a key and side: how many, and their bytes one behind the other."""
 _Flags = tuple[bool, bool]
