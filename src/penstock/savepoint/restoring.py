@@ -25,7 +25,7 @@ from penstock.runtime.timestamps import active_again
 from penstock.runtime.valve import restored_valves
 from penstock.savepoint.matching import check_kind, check_schemas
 from penstock.savepoint.origin import Origin
-from penstock.savepoint.retained import own_part
+from penstock.savepoint.retained import FIRST_VERSION, own_part
 from penstock.savepoint.row_sources import RowSource
 from penstock.savepoint.writing import with_own_part, writer_states
 from penstock.state.declarations import Declared
@@ -33,9 +33,6 @@ from penstock.state.files import write_entries
 from penstock.state.operator_state import rescaled
 from penstock.state.portable import SCHEMA_KIND, Entry, PortableRow, imported_entries, is_declaration, written_in
 from penstock.state.versions import EMPTY, StateFile, StateVersion
-
-FIRST_VERSION = 0
-"""The version of a job that holds what it has taken over; its first batch makes the next."""
 
 _DUE_AT_ONCE = 0
 

@@ -20,7 +20,8 @@ from penstock.savepoint.row_sources import CheckpointRows
 from penstock.state.declarations import merged
 from penstock.state.operator_state import OperatorSnapshot
 
-_EVERYTHING = range(1 << 16)
+FIRST_VERSION = 0
+"""The version of a job that holds what it has taken over; its first batch makes the next."""
 
 
 class CheckpointOrigin(Origin):
@@ -68,11 +69,22 @@ class CheckpointOrigin(Origin):
         return CheckpointRows(self._directory.uri, folder, version, index) if version.files else None
 
     def states_of(self, uid: str) -> dict[str, str]:
-        """Found in the files of all subtasks."""
+        """Found in the files of all subtasks that may have some; what else is in their vertex is told by the seal."""
         found: dict[str, str] = {}
-        for source in self.row_sources(uid, _EVERYTHING):
-            found.update(source.states())
+        for subtask in range(self.manifest.operators[uid].parallelism):
+            source = self.row_source(uid, subtask) if self._may_be_keyed(uid, subtask) else None
+            found.update({} if source is None else source.states())
         return found
+
+    def _may_be_keyed(self, uid: str, subtask: int) -> bool:
+        """Whether an operator may have rows in the files of its vertex.
+
+        A subtask that has run noted the schemas of all operators that have keyed state, be they none. Before the first
+        batch of a restored job there are only those of typed states.
+        """
+        vertex, _, _ = self._vertex_of[uid]
+        noted = self._plain(vertex, subtask)["schemas"]
+        return uid in noted or not noted or self._seal.version == FIRST_VERSION
 
     def snapshots(self, uid: str) -> list[Any]:
         """From the seal."""

@@ -17,10 +17,12 @@ from penstock.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
+from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.errors import CheckpointError, GraphError
 from penstock.graph import JobSettings, compile_plan
 from penstock.savepoint import open_origin
+from penstock.savepoint.row_sources import CheckpointRows
 from penstock.testing import CollectSink, InProcessJobClient, ManualClock
 from tests.unit.savepoint.ledger import (
     BY_EVENT_TIME,
@@ -147,6 +149,28 @@ def test_a_job_without_chains_can_become_one_with_chains(tmp_path: Path) -> None
     path = first.stop_with_savepoint(False, str(tmp_path)).result()
     Start(tmp_path / "out", 3, recovery=path).client().wait()
     assert published(tmp_path / "out") == oracle()
+
+
+def test_keyed_rows_of_another_checkpoint_are_read_once(
+    tmp_path: Path, savepoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operators behind the ledger in its chain have none, which the seal tells."""
+    run_some(Start(tmp_path / "out", checkpoint=tmp_path / "first", recovery=str(savepoint)).client(), 3)
+    reads: list[tuple[str, int]] = []
+    opened = CheckpointRows.opened
+
+    def counted(rows: CheckpointRows) -> Any:
+        reads.append((rows.folder, rows.operator_index))
+        return opened(rows)
+
+    monkeypatch.setattr(CheckpointRows, "opened", counted)
+    environment = Start(tmp_path / "out", checkpoint=tmp_path / "ck", recovery=str(tmp_path / "first")).environment()
+    chain = events_of(environment).key_by(key_of).process(Ledger()).uid("ledger").name("Ledger")
+    chain.map(str).uid("map").map(str).uid("again").sink_to(FileSink.json(tmp_path / "out")).uid("sink")
+    client = started(environment)
+    keyed = {place for place in reads if place[1] == 0}
+    assert len(reads) == len(keyed) == 2  # each subtask's, to deal it out
+    client.cancel()
 
 
 def environment_at(clock: ManualClock, parallelism: int, path: str | None) -> StreamExecutionEnvironment:
