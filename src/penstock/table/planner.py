@@ -7,9 +7,9 @@ plan.row_type, plan.changelog_kinds, plan.translate(environment)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
@@ -27,13 +27,16 @@ from penstock.table.changelog.sinks import infer_for_sink
 from penstock.table.explanation import plan_text
 from penstock.table.metadata.keys import Keys, upsert_keys
 from penstock.table.rules.batch import final_plan
+from penstock.table.translation.common_parts import with_common_parts
 from penstock.table.translation.reuse import Reuse
 from penstock.table.translation.settings import TableSettings
 from penstock.table.translation.sinks import translate_sink
 from penstock.table.translation.translator import Translator
 from penstock.vocabulary.sql.logical_types import LogicalType
 
-__all__ = ["PlannedInsert", "PlannedTable", "explain", "plan_insert", "plan_query", "resolve_table"]
+__all__ = ["PlannedInsert", "PlannedTable", "explain", "plan_insert", "plan_query", "resolve_table", "sharing_parts"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +141,18 @@ def plan_insert(
     return PlannedInsert(sink, context)
 
 
+def sharing_parts(planned: Sequence[T]) -> list[T]:
+    """Return the queries of a job with what their INSERTs have in common planned apart, if settings ask for it."""
+    inserts = [each for each in planned if isinstance(each, PlannedInsert)]
+    if len(inserts) < 2 or not TableSettings.of(inserts[0].context.settings).shares_parts:
+        return list(planned)
+    plans = with_common_parts([each.sink.input for each in inserts])
+    made: dict[int, Any] = {
+        id(each): replace(each, sink=replace(each.sink, input=plan)) for each, plan in zip(inserts, plans, strict=True)
+    }
+    return [made.get(id(each), each) for each in planned]
+
+
 def resolve_table(path: Sequence[str], entry: CatalogTable, context: PlanningContext) -> ResolvedTable:
     """A table of the catalog with types for computed columns, and a bound watermark expression."""
     return resolve_catalog_table(tuple(path), entry, Session.of(context))
@@ -150,6 +165,7 @@ def explain(planned: Sequence[PlannedTable | PlannedInsert], environment: Any = 
     bound = [each.plan if isinstance(each, PlannedTable) else each.sink for each in planned]
     parts = ["== Abstract Syntax Tree ==", *[plan_text(each) for each in bound], ""]
     parts.append("== Optimized Plan ==")
+    planned = sharing_parts(planned)
     parts += [plan_text(each.inferred.root, each.inferred.modes) for each in planned]
     if environment is not None:
         reuse = Reuse()

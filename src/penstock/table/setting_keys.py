@@ -31,6 +31,7 @@ KEYS = {
     "table.local-time-zone": "the time zone of the session",
     "table.optimizer.agg-phase-strategy": "AUTO, TWO_PHASE or ONE_PHASE: whether windows aggregate before the exchange",
     "table.optimizer.non-deterministic-update.strategy": "IGNORE or TRY_RESOLVE: changes after lookups",
+    "table.optimizer.reuse-optimize-block-with-digest-enabled": "whether what INSERTs share is planned once",
     "table.optimizer.reuse-source-enabled": "whether a table that several queries of a job read is read once",
     "table.optimizer.reuse-sub-plan-enabled": "whether what several queries of a job compute is computed once",
 }

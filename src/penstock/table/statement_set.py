@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import SqlError
 from penstock.table.explain_detail import ExplainDetail
+from penstock.table.planner import sharing_parts
 from penstock.table.sql import parse
 from penstock.table.sql.statements import Insert
 from penstock.table.table import Table
@@ -67,6 +68,6 @@ class StatementSet:
     def attach_as_datastream(self) -> None:
         """Append the INSERTs to the DataStream program, which its own `execute` runs."""
         reuse = Reuse()
-        for _, planned in self._planned:
+        for planned in sharing_parts([each for _, each in self._planned]):
             self._environment.translate(planned, reuse)
         self._planned = []

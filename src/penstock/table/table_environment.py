@@ -304,7 +304,7 @@ class TableEnvironment(FunctionRegistry):
         names, counts = [name for name, _ in planned], [-1] * len(planned)
         with self._added_nodes() as added:
             reuse = Reuse()
-            for _, each in planned:
+            for each in planner.sharing_parts([each for _, each in planned]):
                 each.translate(self.stream_environment, reuse)
             is_bounded = self._is_bounded(added())
             name = self._config.get(JOB_NAME, "insert-into_" + ",".join(names))
@@ -321,7 +321,7 @@ class TableEnvironment(FunctionRegistry):
         text = planner.explain(planned)
         with self._added_nodes(keeps=False) as added:
             reuse = Reuse()
-            for each in planned:
+            for each in planner.sharing_parts(planned):
                 made = each.translate(self.stream_environment, reuse)
                 if isinstance(made, DataStream):
                     made.sink_to(DiscardingSink())

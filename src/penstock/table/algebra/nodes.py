@@ -31,6 +31,7 @@ from penstock.vocabulary.sql.typed_expressions import TypedExpression
 
 __all__ = [
     "Aggregate",
+    "CommonPart",
     "Correlate",
     "Deduplicate",
     "DropUpdateBefore",
@@ -125,6 +126,13 @@ class Project(OneInput):
         texts = [expression_text(each, self.input.names) for each in self.expressions]
         shown = [text if text == name else f"{text} AS {name}" for text, name in zip(texts, self.names, strict=True)]
         return f"Project(select=[{', '.join(shown)}])"
+
+
+@dataclass(frozen=True, eq=False)
+class CommonPart(Project):
+    """All columns of what several INSERTs read: rules stop here, and then it goes. Keys and times pass through it."""
+
+    state_identity = "CommonPart"
 
 
 @dataclass(frozen=True, eq=False)

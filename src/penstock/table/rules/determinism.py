@@ -12,10 +12,10 @@ WORDS = """PROCTIME NOW CURRENT_TIMESTAMP CURRENT_DATE CURRENT_TIME LOCALTIME LO
 CHANGING = frozenset(WORDS.split())
 
 
-def is_deterministic(expression: TypedExpression) -> bool:
-    """Whether an expression depends on nothing but its row."""
+def is_deterministic(expression: TypedExpression, but: frozenset[str] = frozenset()) -> bool:
+    """Return whether an expression depends on nothing but its row, and on the functions in `but`."""
     if not isinstance(expression, Call):
         return True
-    if expression.function == VARYING:
+    if expression.function == VARYING or expression.function in CHANGING - but:
         return False
-    return expression.function not in CHANGING and all(map(is_deterministic, expression.arguments))
+    return all(is_deterministic(each, but) for each in expression.arguments)

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.table.algebra.nodes import (
     Aggregate,
+    CommonPart,
     Correlate,
     Filter,
     Join,
@@ -52,6 +53,8 @@ class _Pusher:
     def _push(self, node: PlanNode, parts: Parts) -> PlanNode:
         if not node.inputs:
             return _on_top(node, parts)
+        if isinstance(node, CommonPart):
+            return self._stopped(node, parts)
         if isinstance(node, Filter):
             return self.push(node.input, [*conjuncts(node.condition), *parts])
         if isinstance(node, (TemporalJoin, LookupJoin)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.table.algebra.nodes import PlanNode
+from penstock.table.algebra.nodes import CommonPart, PlanNode
 from penstock.table.rules.filters import push_filters
 from penstock.table.rules.projections import merge_projections
 from penstock.table.rules.pruning import prune_columns
@@ -21,4 +21,5 @@ def optimized(plan: PlanNode) -> PlanNode:
     plan = rewritten_plan(plan, recognise_rank)
     check_time_joins(plan)
     plan = prune_columns(plan)
-    return rewritten_plan(plan, merge_projections)
+    plan = rewritten_plan(plan, merge_projections)
+    return rewritten_plan(plan, lambda node: node.input if isinstance(node, CommonPart) else node)

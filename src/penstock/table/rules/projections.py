@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from penstock.table.algebra.nodes import PlanNode, Project
+from penstock.table.algebra.nodes import CommonPart, PlanNode, Project
 from penstock.table.rules.determinism import is_deterministic
 from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, TypedExpression, fields_of, rewritten
 
@@ -14,10 +14,10 @@ __all__ = ["merge_projections"]
 
 def merge_projections(node: PlanNode) -> PlanNode:
     """A projection merged with the one below it, unless something would be computed twice."""
-    if not isinstance(node, Project):
+    if not isinstance(node, Project) or isinstance(node, CommonPart):
         return node
     below = node.input
-    if isinstance(below, Project) and _can_merge(node, below):
+    if isinstance(below, Project) and not isinstance(below, CommonPart) and _can_merge(node, below):
         merged = tuple([_inlined(each, below) for each in node.expressions])
         return merge_projections(replace(node, input=below.input, expressions=merged))
     return node.input if _changes_nothing(node) else node

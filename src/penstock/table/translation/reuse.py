@@ -47,9 +47,14 @@ class Reuse:
 
 
 class Meanings:
-    """What the nodes of one plan do, as values that can be compared with those of another plan."""
+    """What the nodes of one plan do, as values that can be compared with those of another plan.
 
-    def __init__(self, modes: Mapping[PlanNode, ChangelogMode]) -> None:
+    Without `modes` it is what they do before it is known how updates are told. `shares_clock`: the processing time of
+    one row may be that of the same row elsewhere.
+    """
+
+    def __init__(self, modes: Mapping[PlanNode, ChangelogMode] | None = None, *, shares_clock: bool = False) -> None:
+        self._allowed = frozenset(["PROCTIME"]) if shares_clock else frozenset()
         self._modes = modes
         self._known: dict[PlanNode, Hashable | None] = {}
 
@@ -62,14 +67,20 @@ class Meanings:
     def _found(self, node: PlanNode) -> Hashable | None:
         inputs = tuple([self.of(each) for each in node.inputs])
         own = (*_table_of(node), node.columns) if isinstance(node, Scan) else _fields_of(node)
-        if None in inputs or node not in self._modes or not all(map(_is_deterministic, own)):
+        mode = None if self._modes is None else self._modes.get(node)
+        if None in inputs or (mode is None and self._modes is not None) or not self._is_deterministic(own):
             return None
-        meaning = (type(node), own, self._modes[node], inputs)
+        meaning = (type(node), own, mode, inputs)
         try:
             hash(meaning)
         except TypeError:
             return None
         return meaning
+
+    def _is_deterministic(self, value: Any) -> bool:
+        if isinstance(value, tuple):
+            return all(map(self._is_deterministic, value))
+        return not isinstance(value, Call) or is_deterministic(value, self._allowed)
 
 
 def _table_of(node: Scan) -> tuple[Any, ...]:
@@ -86,9 +97,3 @@ def _fields_of(node: PlanNode) -> tuple[Any, ...]:
 
 def _is_input(value: Any) -> bool:
     return isinstance(value, PlanNode) or (isinstance(value, tuple) and any(map(_is_input, value)))
-
-
-def _is_deterministic(value: Any) -> bool:
-    if isinstance(value, tuple):
-        return all(map(_is_deterministic, value))
-    return not isinstance(value, Call) or is_deterministic(value)

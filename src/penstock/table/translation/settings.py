@@ -12,6 +12,7 @@ from penstock.runtime.operators.table.bundles import MINI_BATCH_SIZE
 __all__ = ["TableSettings"]
 
 REUSES_PARTS = "table.optimizer.reuse-sub-plan-enabled"
+SHARES_PARTS = "table.optimizer.reuse-optimize-block-with-digest-enabled"
 REUSES_SOURCES = "table.optimizer.reuse-source-enabled"
 PHASES = "table.optimizer.agg-phase-strategy"
 
@@ -41,6 +42,8 @@ class TableSettings:
     """Whether what was looked up is kept, so that it can be taken back as it was."""
     reuses_sources: bool = True
     reuses_parts: bool = True
+    shares_parts: bool = False
+    """Whether what INSERTs of a job have in common is planned apart, to be computed once whatever they read of it."""
 
     @staticmethod
     def of(settings: Mapping[str, str]) -> TableSettings:
@@ -83,6 +86,7 @@ class TableSettings:
             )
             == "TRY_RESOLVE",
             reuses_parts=_flag(settings, REUSES_PARTS, True),
+            shares_parts=_flag(settings, SHARES_PARTS),
             reuses_sources=_flag(settings, REUSES_PARTS, True) and _flag(settings, REUSES_SOURCES, True),
         )
 

@@ -71,7 +71,7 @@ class Translator:
         self.settings = settings
         self.uids = Uids()
         self.reuse = Reuse() if reuse is None else reuse
-        self._meanings = Meanings(plan.modes)
+        self._meanings = Meanings(plan.modes, shares_clock=settings.shares_parts)
         self._streams: dict[PlanNode, DataStream] = {}
         self._readers: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
 
