@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.common.constants import MAX_WATERMARK
+from penstock.common.watermark_strategy import Watermark
 from penstock.runtime.operators.table import JoinKind, JoinSide, RowKey, TableIntervalJoinOperator
 from penstock.runtime.operators.table.interval_columns import NearSide
 from penstock.testing import HarnessSnapshot
@@ -97,3 +98,13 @@ def test_an_interval_join_of_columns_has_the_pairs_of_rows(seed: int, condition:
     ]
     assert sum(by_rows, Counter()) == sum(by_columns, Counter()) == sum(by_either, Counter())
     assert sum(by_rows, Counter())
+
+
+@pytest.mark.parametrize("kind", [JoinOfRows, JoinWithoutColumns, TableIntervalJoinOperator])
+def test_no_result_is_late_behind_the_watermark(kind: type[TableIntervalJoinOperator]) -> None:
+    """A result has the times of both rows, of which one has waited for the other; Flink holds watermarks back too."""
+    with KeyedTwoInputHarness(interval_join(kind, "none"), key1=RowKey(1), key2=RowKey(1)) as harness:
+        harness.process_watermark(10)
+        assert harness.output_with_watermarks() == [Watermark(10 - 4)]
+        harness.process_watermark(MAX_WATERMARK)
+        assert harness.output_with_watermarks()[-1] == Watermark(MAX_WATERMARK)

@@ -116,7 +116,10 @@ class TableIntervalJoinOperator(KeyedTableOperator):
 
     def open(self) -> None:
         """Get the state and make the condition's code."""
-        self._delay, self._domain = 0, EVENT
+        is_event_time = self.left_time is not None
+        self._domain = EVENT if is_event_time else PROCESSING
+        # A row waits that long for a partner; the result has its time, and must not be late for a window above.
+        self._delay = max(-self.lower_ms, self.upper_ms, 0) if is_event_time else 0
         self._columns: ColumnIntervalJoin | None = None
         self._pending_watermark: int | None = None
         self._near: NearRows | None = None
@@ -136,8 +139,6 @@ class TableIntervalJoinOperator(KeyedTableOperator):
         )
         self._sides = {b"left": self._left, b"right": self._right}
         self._meets = None if self.condition is None else row_function(self, self.condition)
-        self._delay = max((side.last for side in self._sides.values() if side.is_outer), default=0)
-        self._domain = PROCESSING if self.left_time is None else EVENT
 
     def _open_near_rows(self) -> None:
         sides = self._near_sides()
@@ -150,13 +151,13 @@ class TableIntervalJoinOperator(KeyedTableOperator):
             self._meets = None if self.condition is None else row_function(self, self.condition)
 
     def on_watermark(self, watermark: int) -> None:
-        """Fire what is due; rows without a partner leave late, so watermarks are held back as long."""
+        """Fire what is due; results have times of rows that have waited, so watermarks are held back as long."""
         self.watermark = watermark
         if self._columns is not None and self._columns.count:
             self._pending_watermark = watermark
             return
         self._fire(EVENT, watermark)
-        behind = watermark if watermark == MAX_WATERMARK else watermark - max(self._delay, 0)
+        behind = watermark if watermark == MAX_WATERMARK else watermark - self._delay
         self.output.emit_watermark(behind)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
