@@ -27,6 +27,7 @@ from penstock.table.changelog.sinks import infer_for_sink
 from penstock.table.explanation import plan_text
 from penstock.table.metadata.keys import Keys, upsert_keys
 from penstock.table.rules.batch import final_plan
+from penstock.table.sql.nesting import deep_statements
 from penstock.table.translation.common_parts import with_common_parts
 from penstock.table.translation.reuse import Reuse
 from penstock.table.translation.settings import TableSettings
@@ -77,6 +78,7 @@ class PlannedTable:
             )
         return _Known(self.plan, self.context, inferred)
 
+    @deep_statements()
     def translate(self, environment: Any, reuse: Reuse | None = None) -> Any:
         """The stream of its rows, `(kind, *fields)`, in the graph of an environment."""
         settings = TableSettings.of(self.context.settings)
@@ -103,6 +105,7 @@ class PlannedInsert:
         """The optimized plan with changelog modes."""
         return infer_for_sink(self.sink, self.context.settings)
 
+    @deep_statements()
     def translate(self, environment: Any, reuse: Reuse | None = None) -> Any:
         """Append the query and its sink to the graph of an environment; `reuse` has parts of other queries."""
         settings = TableSettings.of(self.context.settings)
@@ -111,11 +114,13 @@ class PlannedInsert:
         return translate_sink(Translator(self.inferred, environment, settings, reuse), root)
 
 
+@deep_statements()
 def plan_query(query: exp.Expr, context: PlanningContext) -> PlannedTable:
     """Bind a parsed query."""
     return PlannedTable(QueryBinder(Session.of(context)).bind(query), context)
 
 
+@deep_statements()
 def plan_insert(
     table: Sequence[str],
     query: exp.Expr | PlanNode | PlannedTable,
@@ -158,6 +163,7 @@ def resolve_table(path: Sequence[str], entry: CatalogTable, context: PlanningCon
     return resolve_catalog_table(tuple(path), entry, Session.of(context))
 
 
+@deep_statements()
 def explain(planned: Sequence[PlannedTable | PlannedInsert], environment: Any = None) -> str:
     """The plan as bound, the optimized plan with changelog modes, and the graph if there is an environment for it."""
     if not planned:

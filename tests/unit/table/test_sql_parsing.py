@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from sqlglot import exp
 
-from penstock.errors import SqlParserError
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.errors import PenstockError, SqlError, SqlParserError
+from penstock.table import StreamTableEnvironment
 from penstock.table.catalog import ComputedColumn, MetadataColumn, PhysicalColumn, PrimaryKey, WatermarkSpec
-from penstock.table.sql import parse, parse_expression, parse_query, parse_type
+from penstock.table.sql import grammar, parse, parse_expression, parse_query, parse_type
 from penstock.table.sql import statements as s
 from penstock.table.sql.dialect import Flink
 from penstock.table.sql.nodes import MapConstructor, TableArgument, TemporalLiteral
@@ -211,3 +215,66 @@ def test_a_comma_with_nothing_behind_it_is_refused(text: str) -> None:
     with pytest.raises(SqlParserError, match="Nothing stands behind this comma") as raised:
         parse(text)
     assert raised.value.column == text.index(",") + 1
+
+
+def test_arrays_within_arrays_take_time_by_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+    read = grammar.FlinkParser._parse_types
+
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return read(self, *args, **kwargs)
+
+    monkeypatch.setattr(grammar.FlinkParser, "_parse_types", counted)
+    found = []
+    for depth in (10, 20, 40):
+        calls = 0
+        parse_expression("ARRAY[" * depth + "1" + "]" * depth)
+        found.append(calls)
+    assert found[2] - found[1] == 2 * (found[1] - found[0])
+
+
+@pytest.mark.parametrize("opening", ["ABS(", "ARRAY[", "(", "COALESCE(NULL, "])
+def test_brackets_have_a_limit(opening: str) -> None:
+    closing = "]" if opening.endswith("[") else ")"
+    parse_expression(opening * 100 + "1" + closing * 100)
+    with pytest.raises(SqlParserError, match="Brackets are nested more than 100 deep"):
+        parse_expression(opening * 101 + "1" + closing * 101)
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT * FROM TABLE(", "SELECT * FROM LATERAL TABLE(", "SELECT ARRAY[", "SELECT MAP["]
+)
+def test_a_statement_that_is_cut_short_is_refused(text: str) -> None:
+    with pytest.raises(SqlParserError, match=r"line 1, column"):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["NOT " * 5_000 + "TRUE", "1 + " * 9_000 + "1"])
+def test_operators_without_end_are_refused_in_a_sentence(text: str) -> None:
+    tables = StreamTableEnvironment.create(StreamExecutionEnvironment.in_process())
+    with pytest.raises(SqlError, match="The statement is too deep"):
+        tables.sql_query(f"SELECT {text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ABS(" * 99 + "a" + ")" * 99, ""),
+        ("a + " * 60 + "1", ""),
+        ("a + " * 120 + "1", "An expression is too deep"),
+        ("a + " * 400 + "1", "The statement is too deep"),
+        (" AND ".join(["a = 1"] * 60), ""),
+        (" AND ".join(["a = 1"] * 400), "The statement is too deep"),
+    ],
+)
+def test_deep_expressions_run_or_are_refused_in_a_sentence(text: str, message: str) -> None:
+    tables = StreamTableEnvironment.create(StreamExecutionEnvironment.in_process())
+    query = f"SELECT {text} FROM (VALUES (1)) AS t(a)"
+    if message:
+        with pytest.raises(PenstockError, match=message):
+            tables.execute_sql(query).wait()
+    else:
+        with tables.execute_sql(query).collect() as rows:
+            assert len(list(rows)) == 1

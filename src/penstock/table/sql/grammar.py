@@ -106,6 +106,8 @@ class FlinkParser(MatchRecognizeParser):
     ) -> exp.Expr | None:
         if self._curr and self._curr.token_type == TokenType.STRUCT and not self._is_row_type():
             return None
+        if self._curr and self._curr.token_type == TokenType.ARRAY and self._next.token_type == TokenType.L_BRACKET:
+            return None  # ARRAY[1, 2] is no type; read as one and then again, it takes twice as long for each level
         self._type_depth += 1
         try:
             this = super()._parse_types(check_func, schema, allow_identifiers, with_collation)

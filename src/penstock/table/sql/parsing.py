@@ -15,6 +15,7 @@ from penstock.table.sql.creating import CreateParser
 from penstock.table.sql.data_types import logical_type
 from penstock.table.sql.dialect import Flink
 from penstock.table.sql.grammar import PlacedParseError
+from penstock.table.sql.nesting import MOST_NESTED, deep_statements, innermost
 from penstock.table.sql.places import Place, shown
 from penstock.table.sql.splitting import chunks, statement_sets, tokens_of
 from penstock.table.sql.statements import (
@@ -210,11 +211,22 @@ def _read(tokens: Sequence[Token], text: str, read: Callable[[StatementParser], 
     def method(parser: Any) -> None:
         found.append(read(parser))
 
+    _refuse_depth(tokens, text)
     try:
-        StatementParser(dialect=Flink())._parse(method, list(tokens), text)
+        with deep_statements():
+            StatementParser(dialect=Flink())._parse(method, list(tokens), text)
     except PlacedParseError as error:
         raise _error(str(error), text, error.token) from None
+    except IndexError:  # sqlglot looks for what the text does not have any more
+        raise _error("The statement ends too early", text, Token.string("")) from None
     return found[0]
+
+
+def _refuse_depth(tokens: Sequence[Token], text: str) -> None:
+    token = innermost(tokens)
+    if token is not None:
+        message = f"Brackets are nested more than {MOST_NESTED} deep; compute parts in views or in a function"
+        raise _error(message, text, token)
 
 
 def _refuse_lone_commas(tokens: Sequence[Token], text: str) -> None:

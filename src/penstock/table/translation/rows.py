@@ -17,6 +17,7 @@ from penstock.table.algebra import nodes
 from penstock.table.algebra.changelog_nodes import FromChangelog, ToChangelog
 from penstock.table.algebra.nodes import PlanNode
 from penstock.table.algebra.table_api_nodes import FinalRows
+from penstock.table.sql.nesting import refuse_depth
 from penstock.table.translation.narrowing import narrowed
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 from penstock.vocabulary.sql.row_kinds import DELETE, UPDATE_BEFORE
@@ -148,6 +149,7 @@ def projection(translator: Translator, node: nodes.Project) -> DataStream:
     if condition is None and _is_identity(node):
         return translator.stream(source)
     expressions = node.expressions
+    refuse_depth([condition, *expressions])
     if condition is None and _may_lack_fields(translator, source):
         expressions = tuple(map(_null_without_fields, expressions))
     operator = operators.CalcOperator(condition=condition, projections=expressions, zone=translator.settings.zone)
@@ -198,6 +200,7 @@ def filter_rows(translator: Translator, node: nodes.Filter) -> DataStream:
             condition=both.condition, projections=both.projections, zone=translator.settings.zone
         )
         return translator.forward(node, made, both.source)
+    refuse_depth([node.condition])
     operator = operators.CalcOperator(condition=node.condition, zone=translator.settings.zone)
     return translator.forward(node, operator, node.input)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from penstock.errors import EvaluationError
 from penstock.vocabulary.sql.scalar.code import CodeWriter, key_of
 from penstock.vocabulary.sql.scalar.context import EvaluationContext
 from penstock.vocabulary.sql.scalar.registry import FUNCTIONS
@@ -23,6 +25,19 @@ _LOOP = "def calc(rows):\n    out = []"
 Rows = list[tuple[Any, ...]]
 
 
+@contextmanager
+def _refused_if_deep() -> Iterator[None]:
+    """Tell in a sentence where Python gives up: at 200 brackets within brackets, or at its limit of calls."""
+    try:
+        yield
+    except (SyntaxError, RecursionError, MemoryError):
+        raise EvaluationError(
+            "An expression is too deep: its operators stand within each other too many times. Compute parts of it in a "
+            "subquery, or in a user-defined function."
+        ) from None
+
+
+@_refused_if_deep()
 def compiled_calc(
     condition: TypedExpression | None,
     projections: Sequence[TypedExpression] | None,
@@ -56,6 +71,7 @@ def _source(
     return f"def calc(rows):\n    return [{made} for row in rows{f' if {test}' if test else ''}]\n", writer
 
 
+@_refused_if_deep()
 def compiled_value(
     expression: TypedExpression, context: EvaluationContext = _NOWHERE, *, offset: int = 1
 ) -> Callable[[tuple[Any, ...]], Any]:
