@@ -13,7 +13,8 @@ import logging
 import os
 import urllib.parse
 import uuid
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Protocol
@@ -99,6 +100,7 @@ class CheckpointDirectory:
                 job_id = uuid.uuid4().hex
                 body = {"format": FORMAT, "job_id": job_id, "job_name": job_name, "plan": fingerprint}
                 body |= {"adopted": adopted} if adopted else {}
+                body["checksum"] = _checksum(body)
                 if self._is_created(path, json.dumps(body, indent=1).encode()):
                     return job_id
                 existing = self._read(path) or b""  # another start was quicker, and its id is the job's
@@ -114,11 +116,22 @@ class CheckpointDirectory:
         """Name, id and plan of the job that the directory belongs to; None if there is none."""
         try:
             existing = self._read(self._job_path)
-            return None if existing is None else dict(json.loads(existing))
         except OSError as error:
             raise CheckpointError(f"checkpoint directory {self.uri} cannot be used: {error}") from None
+        return None if existing is None else self._job_of(existing)
+
+    def _job_of(self, existing: bytes) -> dict[str, Any]:
+        """Return the content of job.json; files of earlier releases have no checksum."""
+        try:
+            found = dict(json.loads(existing))
         except (ValueError, TypeError):
             raise CheckpointError(f"{self.uri}/penstock/job.json is not a Penstock job file") from None
+        if "checksum" in found and found["checksum"] != _checksum(found):
+            raise CheckpointError(
+                f"{self.uri}/penstock/job.json is damaged: its checksum does not match. Restore it from a backup, or "
+                f"start from a savepoint with another checkpoint directory."
+            )
+        return found
 
     def abandon(self) -> None:
         """Give up a directory whose job never came to run, so that another program can use it."""
@@ -152,10 +165,10 @@ class CheckpointDirectory:
             self._pinned.remove(version)
 
     def _check(self, existing: bytes, job_name: str, fingerprint: dict[str, Any]) -> str:
+        found = self._job_of(existing)
         try:
-            found = json.loads(existing)
             found_format, found_plan, job_id = found["format"], found["plan"], str(found["job_id"])
-        except (ValueError, KeyError, TypeError):
+        except KeyError:
             raise CheckpointError(f"{self.uri}/penstock/job.json is not a Penstock job file") from None
         if found_format != FORMAT:
             raise CheckpointError(other_format(f"checkpoint {self.uri}", found_format, FORMAT))
@@ -494,6 +507,12 @@ def _is_torn(info: fs.FileInfo) -> bool:
 
 def _has_scheme(uri: str) -> bool:
     return "://" in uri or uri.startswith("file:")
+
+
+def _checksum(body: Mapping[str, Any]) -> int:
+    """Return the checksum of a job file's content, but for the checksum itself."""
+    content = {key: each for key, each in body.items() if key != "checksum"}
+    return zlib.crc32(json.dumps(content, sort_keys=True).encode())
 
 
 def _difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:

@@ -119,6 +119,10 @@ def encode_seal(seal: Seal) -> bytes:
     return bytes(_MAGIC + SEAL_VERSION + zlib.crc32(content).to_bytes(4, "big") + content)
 
 
+_MOST_COMPRESSED = 50_000
+"""No more bytes than this become one by zstd."""
+
+
 def decode_seal(data: bytes, path: str) -> Seal:
     """The seal in some bytes; anything but a whole seal is refused.
 
@@ -129,12 +133,21 @@ def decode_seal(data: bytes, path: str) -> Seal:
     content = data[12:]
     if len(data) < 20 or data[:6] != _MAGIC or zlib.crc32(content) != int.from_bytes(data[8:12], "big"):
         raise CheckpointError(f"{path} is damaged or truncated: its checksum does not match")
-    size = int.from_bytes(content[:8], "big")
-    plain = unpack(pa.decompress(content[8:], size, codec="zstd", asbytes=True))
+    plain = unpack(_inflated(content[8:], int.from_bytes(content[:8], "big"), path))
     entries = {(uid, subtask): _entry_from_plain(*rest) for uid, subtask, *rest in plain["entries"]}
     stood = (_offset(plain["offset"]), plain["frames"], plain["owner"])
     # Seals of earlier releases describe nothing.
     return Seal(plain["version"], entries, plain["committables"], *stood, plain.get("described", {}))
+
+
+def _inflated(body: bytes, size: int, path: str) -> bytes:
+    """Return the content of a seal; what takes no such size, or more than there can be in it, is damaged."""
+    if size > len(body) * _MOST_COMPRESSED:
+        raise CheckpointError(f"{path} is damaged: it claims to hold {size} bytes in {len(body)}")
+    try:
+        return bytes(pa.decompress(body, size, codec="zstd", asbytes=True))
+    except (OSError, pa.ArrowException, MemoryError):
+        raise CheckpointError(f"{path} is damaged: it cannot be decompressed") from None
 
 
 def _entry_to_plain(entry: SubtaskEntry) -> list[Any]:

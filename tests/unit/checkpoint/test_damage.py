@@ -5,15 +5,19 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyarrow import fs
 
 from penstock.checkpoint import CheckpointDirectory, Seal
 from penstock.checkpoint.directory import SealsOnly
-from penstock.engine.spark.log_repair import SparkLogs
+from penstock.checkpoint.seal import decode_seal, encode_seal
+from penstock.engine.spark.log_repair import SparkLogs, repair_logs
+from penstock.engine.spark.spark_logs import logged, read_offsets
 from penstock.errors import CheckpointError
 from penstock.runtime.report import SubtaskEntry
 from penstock.state.versions import EMPTY, SubtaskState
@@ -316,3 +320,56 @@ def test_a_directory_that_was_taken_over_is_not_discarded(finished: Job) -> None
     assert finished.start() == (NEWEST, NEWEST)
     finished.directory.discard()
     assert finished.start() == (NEWEST, NEWEST)
+
+
+@pytest.mark.parametrize("is_adopting", [True, False])
+def test_a_flipped_bit_in_the_job_file_is_found(tmp_path: Path, is_adopting: bool) -> None:
+    directory = CheckpointDirectory(str(tmp_path))
+    plan = {"vertices": [{"uid": "u", "name": "n", "parallelism": 1, "max_parallelism": 128, "operators": []}]}
+    directory.adopt("job", plan)
+    path = tmp_path / "penstock" / "job.json"
+    whole = path.read_bytes()
+    job = directory.read_job()
+    unseen: list[dict[str, Any] | None] = []
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 7
+        path.write_bytes(damaged)
+        try:
+            if is_adopting:
+                directory.adopt("job", plan)
+            unseen.append(directory.read_job())
+        except CheckpointError as error:
+            assert "job.json" in str(error)
+    # What goes unseen is a blank between values, or the name of the checksum itself.
+    assert job is not None
+    kept = [job[key] for key in ("format", "job_id", "job_name", "plan")]
+    for found in unseen:
+        assert found is not None
+        assert [found[key] for key in ("format", "job_id", "job_name", "plan")] == kept
+
+
+@pytest.mark.parametrize("size", [2**63, 2**62, 10**12, 1])
+def test_a_seal_that_claims_another_size_is_refused(size: int) -> None:
+    data = encode_seal(Seal(1, {}))
+    content = size.to_bytes(8, "big") + data[20:]
+    forged = data[:8] + zlib.crc32(content).to_bytes(4, "big") + content
+    with pytest.raises(CheckpointError, match=r"7\.seal is damaged"):
+        decode_seal(forged, "7.seal")
+
+
+def test_positions_that_are_no_text_are_refused_with_their_file(tmp_path: Path) -> None:
+    job = Job(tmp_path, done=2)
+    path = tmp_path / "spark" / "offsets" / "3"
+    path.write_bytes(b"v1\n{}\n\xff\xfe")
+    with pytest.raises(CheckpointError, match=r"offsets/3 is damaged: it is no text"):
+        read_offsets(job.directory, 3)
+
+
+def test_torn_positions_of_a_batch_that_is_not_sealed_are_left_out(tmp_path: Path) -> None:
+    job = Job(tmp_path, done=2)
+    path = tmp_path / "spark" / "offsets" / str(NEWEST + 1)
+    path.write_bytes(b'v1\n{}\n{"a": [1, \xff')
+    repair_logs(job.directory)
+    assert not path.exists()
+    assert logged(job.directory, "offsets") == list(range(NEWEST + 1))

@@ -43,6 +43,8 @@ def read_offsets(directory: CheckpointDirectory, batch: int) -> list[str | None]
             lines = bytes(stream.read()).decode().splitlines()
     except OSError as error:
         raise CheckpointError(f"Spark's log of positions {path} cannot be read: {error}") from None
+    except UnicodeDecodeError:
+        raise CheckpointError(f"Spark's log of positions {path} is damaged: it is no text") from None
     if not lines or lines[0] != _VERSION or len(lines) <= _HEADER_LINES:
         raise CheckpointError(f"Spark's log of positions {path} has a format that this version cannot read")
     return [None if line == _NONE else line for line in lines[_HEADER_LINES:]]

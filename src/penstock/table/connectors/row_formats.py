@@ -39,6 +39,8 @@ class RowFormat(ABC):
     kinds: frozenset[int] = INSERTS
     """The kinds of rows that can be read and written."""
     known_options: tuple[str, ...] = ()
+    name = ""
+    """What tables call it."""
 
     def __init__(self, row_type: LogicalType, options: Mapping[str, str]) -> None:
         """Keep what decides; functions are made when they are needed."""
@@ -65,10 +67,25 @@ class RowFormat(ABC):
             self._decode = self.decoder()
         try:
             return self._decode(message)
-        except Exception:
+        except Exception as error:
             if self.ignores_errors:
                 return []
-            raise
+            raise self._refusal(message, error) from None
+
+    def _refusal(self, message: bytes, error: Exception) -> SqlError:
+        """Tell what is wrong with a message, and what to do; where it is from the connector tells."""
+        if isinstance(error, SqlError):
+            reason = str(error).removesuffix(".")
+        elif isinstance(error, EOFError | IndexError):  # what fastavro raises
+            reason = "it ends too early"
+        else:
+            reason = f"{type(error).__name__}: {error}"
+        remedy = "Correct what writes such messages"
+        if "ignore-parse-errors" in self.known_options:
+            remedy += f", or set '{self.name}.ignore-parse-errors' = 'true' to leave them out"
+        return SqlError(
+            f"A message cannot be read as {self.name}: {reason}. It begins with {message[:100]!r}. {remedy}."
+        )
 
     def encode(self, row: Row) -> bytes:
         """The message of a row."""
@@ -108,6 +125,7 @@ class JsonRows(RowFormat):
     """One JSON object for each row."""
 
     known_options = JSON_OPTIONS
+    name = "json"
 
     def decoder(self) -> Callable[[bytes], list[Row]]:
         """Fields by name; those that are missing are NULL."""
@@ -116,11 +134,11 @@ class JsonRows(RowFormat):
         names = self.row_type.names
 
         def decode(message: bytes) -> list[Row]:
-            data = json.loads(message, parse_float=Decimal)
+            data = _json_object(message)
             if must_have:
                 for name in names:
                     if name not in data:
-                        raise SqlError(f"A JSON record has no field '{name}': {message[:200]!r}")
+                        raise SqlError(f"it has no field '{name}'")
             return [(INSERT, *convert(data))]
 
         return decode
@@ -131,11 +149,34 @@ class JsonRows(RowFormat):
         return lambda row: write(row[1:]).encode()
 
 
+_CHANGES = {
+    "c": ((INSERT, "after"),),
+    "r": ((INSERT, "after"),),
+    "u": ((UPDATE_BEFORE, "before"), (UPDATE_AFTER, "after")),
+    "d": ((DELETE, "before"),),
+}
+
+
+def _side(data: dict[str, Any], side: str) -> Any:
+    if data.get(side) is None:
+        hint = "; with PostgreSQL, set REPLICA IDENTITY FULL" if side == "before" else ""
+        raise SqlError(f"its 'op' is {data['op']!r}, but it has no '{side}'{hint}")
+    return data[side]
+
+
+def _json_object(message: bytes) -> dict[str, Any]:
+    data = json.loads(message, parse_float=Decimal)
+    if not isinstance(data, dict):
+        raise SqlError("it is no JSON object")
+    return data
+
+
 class DebeziumRows(RowFormat):
     """The changes that Debezium writes as JSON: `before`, `after` and `op`."""
 
     kinds = ALL_KINDS
     known_options = (*JSON_OPTIONS, "schema-include")
+    name = "debezium-json"
 
     def decoder(self) -> Callable[[bytes], list[Row]]:
         """An update is two rows."""
@@ -144,14 +185,13 @@ class DebeziumRows(RowFormat):
         def decode(message: bytes) -> list[Row]:
             if not message:
                 return []
-            data = json.loads(message, parse_float=Decimal)
+            data = _json_object(message)
             data = data.get("payload", data)
-            before, after, op = data.get("before"), data.get("after"), data["op"]
-            if op in ("c", "r"):
-                return [(INSERT, *convert(after))]
-            if op == "d":
-                return [(DELETE, *convert(before))]
-            return [(UPDATE_BEFORE, *convert(before)), (UPDATE_AFTER, *convert(after))]
+            if not isinstance(data, dict) or data.get("op") not in _CHANGES:
+                given = data.get("op") if isinstance(data, dict) else None
+                raise SqlError(f"its 'op' is {given!r}, and not one of {', '.join(_CHANGES)}")
+            kinds = _CHANGES[data["op"]]
+            return [(kind, *convert(_side(data, side))) for kind, side in kinds]
 
         return decode
 
@@ -171,6 +211,7 @@ class DebeziumRows(RowFormat):
 class CsvRows(RowFormat):
     """One line of CSV for each row."""
 
+    name = "csv"
     known_options = (
         "field-delimiter",
         "null-literal",
@@ -292,6 +333,7 @@ def _from_text(declared: LogicalType) -> Callable[[str], Any]:
 class RawRows(RowFormat):
     """The one column of the table is the message itself: text or bytes."""
 
+    name = "raw"
     known_options = ("charset", "endianness")
 
     def check(self) -> None:
@@ -322,6 +364,7 @@ class RawRows(RowFormat):
 class AvroRows(RowFormat):
     """Avro without a container, by a schema made from the columns as Flink makes it."""
 
+    name = "avro"
     known_options = ("codec", "encoding", "timestamp_mapping.legacy")
 
     def check(self) -> None:
