@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from penstock.common.serializer import TypeSerializer
 from penstock.common.state_identity import identity_of
 from penstock.connectors.sink import Sink
 from penstock.errors import PenstockError
+from penstock.graph import JobSettings, compile_plan
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.table.algebra.plan_node import PlanNode
 from penstock.vocabulary.functions import SinkFunction
@@ -76,6 +78,17 @@ def members() -> list[type]:
 @every_program
 def test_a_program_without_uids_goes_on(tmp_path: Path, subject: str) -> None:
     check(subject, tmp_path)
+
+
+@every_program
+def test_every_operator_has_the_uid_that_it_had(tmp_path: Path, subject: str) -> None:
+    """Those without state too: uids of operators behind them are made of theirs, and of their names."""
+    savepoint, _ = unnamed.unpacked(subject, NUMBER, tmp_path)
+    environment = unnamed.built(subject, tmp_path / "out", parallelism=2, batch=unnamed.COUNT)
+    plan = compile_plan(environment.graph, JobSettings())
+    found = {each.uid for vertex in plan.vertices if not vertex.is_driver for each in vertex.operators}
+    known = json.loads((savepoint / "savepoint.json").read_text())["operators"]
+    assert found == set(known), ADVICE
 
 
 @pytest.fixture

@@ -351,8 +351,10 @@ PROGRAMS: dict[str, Build] = {
 }
 
 
-def started(subject: str, output: Path, *, parallelism: int, batch: int, recovery: Path | None) -> InProcessJobClient:
-    """A job of a program, in process."""
+def built(
+    subject: str, output: Path, *, parallelism: int, batch: int, recovery: Path | None = None
+) -> StreamExecutionEnvironment:
+    """A program with its sinks, to be run in process."""
     configuration = Configuration().set_string("penstock.batch.max-records", str(batch))
     if recovery is not None:
         configuration.set_string("execution.state-recovery.path", str(recovery))
@@ -361,6 +363,12 @@ def started(subject: str, output: Path, *, parallelism: int, batch: int, recover
     results = PROGRAMS[subject](environment.set_parallelism(parallelism), output)
     for number, result in enumerate(results):
         result.map(lambda value: list(value)).sink_to(FileSink.json(output / str(number)))
+    return environment
+
+
+def started(subject: str, output: Path, *, parallelism: int, batch: int, recovery: Path | None) -> InProcessJobClient:
+    """A job of a program."""
+    environment = built(subject, output, parallelism=parallelism, batch=batch, recovery=recovery)
     client = environment.execute_async(subject)
     assert isinstance(client, InProcessJobClient)
     return client
