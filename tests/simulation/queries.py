@@ -52,7 +52,8 @@ def random_rows(random: Random, count: int, first: int, disorder_s: float = DELA
 def random_query(random: Random) -> RandomQuery:
     """A query of one of the kinds."""
     one = [_windowed, _windowed, _cascade, _cascade, _cascade, _grouped, _over, _top, _window_top, _last]
-    two = [_regular_join, _interval_join, _window_join, _version_join, _joined_windows]
+    one += [_attached, _attached, _group_windows, _group_windows, _best_sums, _window_last, _matched]
+    two = [_united, _joined_sums, _regular_join, _interval_join, _window_join, _version_join, _joined_windows]
     return random.choice([*one, *two])(random)
 
 
@@ -176,7 +177,7 @@ def _interval_join(random: Random) -> RandomQuery:
     kind = random.choice(["JOIN", "JOIN", "LEFT JOIN", "FULL JOIN"])
     text = (
         f"SELECT a.id, b.id FROM s AS a {kind} t AS b ON a.k = b.k AND a.ts BETWEEN b.ts - INTERVAL "
-        f"'{random.randrange(9)}' SECOND AND b.ts + INTERVAL '{random.randrange(9)}' SECOND"
+        f"'{random.randrange(2, 9)}' SECOND AND b.ts + INTERVAL '{random.randrange(2, 9)}' SECOND"
     )
     return RandomQuery(text, ("INT", "INT"))
 
@@ -203,6 +204,76 @@ def _joined_windows(random: Random) -> RandomQuery:
     """A window over what an interval join emits."""
     inner = (
         "SELECT a.k AS k, a.v + b.v AS v, a.ts AS ts FROM s AS a JOIN t AS b ON a.k = b.k AND a.ts BETWEEN b.ts - "
-        f"INTERVAL '{random.randrange(9)}' SECOND AND b.ts + INTERVAL '{random.randrange(9)}' SECOND"
+        f"INTERVAL '{random.randrange(2, 9)}' SECOND AND b.ts + INTERVAL '{random.randrange(2, 9)}' SECOND"
     )
     return _of_windows(random, f"({inner})")
+
+
+def _attached(random: Random) -> RandomQuery:
+    """Windows of windows by the columns of the window."""
+    inner = _windows_of(random, _table(random)).replace("window_time AS ts", "window_start, window_end, window_time", 1)
+    keys = "window_start, window_end"
+    text = f"SELECT {keys}, {_aggregates(random)} FROM ({inner}) GROUP BY {keys}"
+    return RandomQuery(text, ("TIMESTAMP(3)", "TIMESTAMP(3)", "BIGINT"))
+
+
+def _group_window(random: Random, time: str) -> tuple[str, str]:
+    """A window of GROUP BY, and its arguments."""
+    small, times = random.choice([2, 3, 5, 10]), random.choice([2, 3])
+    kind = random.choice(["TUMBLE", "HOP", "SESSION"])
+    lengths = f"INTERVAL '{small}' SECOND"
+    return kind, f"{time}, {lengths}, INTERVAL '{small * times}' SECOND" if kind == "HOP" else f"{time}, {lengths}"
+
+
+def _group_windows(random: Random) -> RandomQuery:
+    """Windows of GROUP BY, over others of their kind or over a table."""
+    relation = _source(random)
+    if random.random() < 0.6:
+        kind, given = _group_window(random, "ts")
+        relation = (
+            f"(SELECT k, CAST({_aggregates(random)} AS INT) AS v, {kind}_ROWTIME({given}) AS ts FROM {relation} "
+            f"GROUP BY k, {kind}({given}))"
+        )
+    kind, given = _group_window(random, "ts")
+    by = random.choice(["k, ", ""])
+    text = f"SELECT {by}{kind}_END({given}), {_aggregates(random)} FROM {relation} GROUP BY {by}{kind}({given})"
+    return RandomQuery(text, (*(["STRING"] if by else []), "TIMESTAMP(3)", "BIGINT"))
+
+
+def _best_sums(random: Random) -> RandomQuery:
+    """A Top-N of rows that change."""
+    sums = f"SELECT k, SUM(v) AS total FROM {_source(random)} GROUP BY k"
+    ranked = f"SELECT *, ROW_NUMBER() OVER (ORDER BY total DESC, k) AS r FROM ({sums})"
+    return RandomQuery(f"SELECT k, total FROM ({ranked}) WHERE r <= 2", ("STRING", "BIGINT"), is_final=False)
+
+
+def _window_last(random: Random) -> RandomQuery:
+    window, order = _window(random, _table(random)), random.choice(["ts", "ts DESC"])
+    ranked = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end, k ORDER BY {order}) AS r"
+    return RandomQuery(
+        f"SELECT k, id, window_end FROM ({ranked} FROM TABLE({window})) WHERE r = 1", ("STRING", "INT", "TIMESTAMP(3)")
+    )
+
+
+def _matched(random: Random) -> RandomQuery:
+    skip = random.choice(["PAST LAST ROW", "TO NEXT ROW"])
+    pattern = random.choice(["A B", "A B+ C", "A B? C"])
+    text = (
+        f"SELECT * FROM {_table(random)} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts "
+        f"MEASURES A.id AS a, LAST(B.id) AS b ONE ROW PER MATCH AFTER MATCH SKIP {skip} PATTERN ({pattern}) "
+        "DEFINE A AS A.v > 30, B AS B.v > 10, C AS C.v < 60)"
+    )
+    return RandomQuery(text, ("STRING", "INT", "INT"))
+
+
+def _united(random: Random) -> RandomQuery:
+    """Windows over the windows of both tables."""
+    parts = " UNION ALL ".join([_windows_of(random, each) for each in "st"])
+    return _of_windows(random, f"({parts})")
+
+
+def _joined_sums(random: Random) -> RandomQuery:
+    kind = random.choice(["JOIN", "LEFT JOIN", "FULL JOIN"])
+    left, right = [f"(SELECT k, {_aggregates(random)} AS v FROM {each} WHERE v > 20 GROUP BY k)" for each in "st"]
+    text = f"SELECT a.v, b.v FROM {left} AS a {kind} {right} AS b ON a.k = b.k"
+    return RandomQuery(text, ("BIGINT", "BIGINT"), is_final=False)

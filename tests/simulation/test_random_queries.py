@@ -37,6 +37,7 @@ class Cut:
     rows_of_turn: int = 10**6
     state: str = "memory"
     phases: str = "AUTO"
+    mode: str = "micro-batch"
     is_prompt: bool = False
     """Whether there is a watermark behind each row."""
 
@@ -52,6 +53,7 @@ class Cut:
             rows_of_turn=random.choice([1, 3, 9, 10**6]),
             state=random.choice(["memory", "heap", "lmdb"]),
             phases=random.choice(["AUTO", "ONE_PHASE"]),
+            mode=random.choice(["micro-batch", "micro-batch", "continuous"]),
         )
 
 
@@ -60,6 +62,7 @@ def changes(query: RandomQuery, rows: list[list[Any]], cut: Cut) -> list[tuple[A
     values.clear()
     configuration = Configuration().set_string("penstock.batch.max-records", str(cut.batch))
     configuration.set_string("pipeline.watermark-every-records", str(cut.watermark_every))
+    configuration.set_string("penstock.execution.mode", cut.mode)
     environment = StreamExecutionEnvironment.in_process(
         cut.seed, crash_rate=cut.crash_rate, state=cut.state, configuration=configuration
     )
