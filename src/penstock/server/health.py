@@ -56,7 +56,8 @@ def _stall(document: Document) -> str | None:
     """No checkpoint for a long time; a job that has nothing to read makes none, so it must be known to have more."""
     history, pace = document["checkpoints"]["history"], document["progress"].get("pace")
     since = history[0]["sealed_ms"] if history else document["status_ms"].get("RUNNING", document["started_ms"])
-    interval = int(document["settings"].get("execution.checkpointing.interval") or 0)
+    told = str(document["settings"].get("execution.checkpointing.interval"))
+    interval = int(told) if told.isdecimal() else 0  # one that has no driver yet has it as it was written
     waited = document["now_ms"] - since
     has_work = not history or bool(pace and (pace["backlog"] or pace["was_limited"]))
     if waited < max(_STALLED_MS, _STALLED_INTERVALS * interval) or not has_work:

@@ -102,6 +102,23 @@ def test_figures_that_cannot_be_made_of_one_job_are_not_missed_of_the_others(
     assert 'job_name="job a"' in text and 'job_name="job b"' not in text
 
 
+@pytest.mark.parametrize("state", ["WAITING", "PREPARING", "RUNNING", "ENDED"])
+@pytest.mark.parametrize("deaths", [[], ["it died"]])
+def test_a_submission_without_a_driver_is_in_every_list(
+    client: TestClient, registry: Registry, state: str, deaths: list[str]
+) -> None:
+    """Its settings are as they were written, such as `300ms`."""
+    made = registry.add_submission("p", "a.py", Launch([], {"execution.checkpointing.interval": "300ms"}))
+    changes = {"deaths": deaths, "deaths_ms": [5 for _ in deaths], "outcome": "FAILED" if state == "ENDED" else None}
+    assert registry.change(made, state=state, **changes) is not None
+    assert [each["id"] for each in client.get("/penstock/overview").json()["jobs"]] == [made.id]
+    if state != "ENDED":  # figures of what ended long ago are not shown
+        assert client.get("/metrics").text.count("penstock_job_running{") == 1
+    for path in ("/jobs", "/jobs/overview"):
+        assert len(client.get(path).json()["jobs"]) == 1
+    assert client.get(f"/penstock/jobs/{made.id}").status_code == 200
+
+
 def test_a_document_as_a_job_makes_it_has_no_flaw() -> None:
     assert flaw(document("a")) is None
     assert flaw([]) == "it is no object"
