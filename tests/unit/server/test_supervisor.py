@@ -166,7 +166,12 @@ def test_a_driver_that_was_not_told_what_to_run_is_started_again_and_has_not_die
 
 @pytest.mark.parametrize(
     ("changes", "is_ended"),
-    [({"attempt": 2}, True), ({"host": "elsewhere"}, True), ({"state": WAITING}, True), ({"attempt": 1}, False)],
+    [
+        ({"attempt": 2}, True),
+        ({"host": "elsewhere", "state": PREPARING, "attempt": 2}, True),
+        ({"state": WAITING}, True),
+        ({"attempt": 1}, False),
+    ],
 )
 def test_a_driver_whose_job_was_given_to_another_one_is_ended(
     tmp_path: Path, registry: Registry, changes: dict[str, Any], is_ended: bool

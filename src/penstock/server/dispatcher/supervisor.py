@@ -139,8 +139,9 @@ class Supervisor:
         """End drivers that the registry has given up: this machine was paused, and another goes on with their jobs."""
         for file, process in driver_processes(self._folder / "drivers"):
             found = self._registry.submission(file.parent.name)
-            is_ours = found is not None and found.state in (PREPARING, RUNNING) and found.host == HOST
-            if not is_ours or found is None or self._exit_file(found) != file:
+            if found is None:  # another registry may know it
+                continue
+            if found.state in (WAITING, ENDED) or self._exit_file(found) != file:
                 _log.warning("driver process %d is ended: its job was given to another one, or is over", process.pid)
                 process.kill()
 
