@@ -64,10 +64,11 @@ class Leadership:
         try:
             lead = self._renewed() or self._taken()
         except Exception as error:  # a database that is away for a moment: whoever reaches it leads
-            self._tell(f"does not lead: the registry cannot be reached: {error}")
+            self._tell_why_not(f"the registry cannot be reached: {error}")
             lead = None
         if lead is not None and lead != self.lead:
-            self._tell(f"leads, in epoch {lead.epoch}")
+            self._told = ""
+            _log.warning("this dispatcher leads, in epoch %d", lead.epoch)
         self.lead = lead
 
     def leave(self) -> None:
@@ -86,13 +87,13 @@ class Leadership:
         if seen is None or seen.is_free or seen.holder == self._holder or silent >= self._lease_seconds:
             lead = self._registry.take_lead(self._holder, self._url, seen, self._lease_ms)
             if lead is None:
-                self._tell("does not lead: another one has just taken the lease")
+                self._tell_why_not("another one has just taken the lease")
             return lead
-        self._tell(self._reason(seen, silent))
+        self._tell_why_not(self._reason(seen, silent))
         return None
 
     def _reason(self, seen: Lease, silent: float) -> str:
-        who = f"does not lead: {seen.holder} at {seen.url} does, in epoch {seen.epoch}"
+        who = f"{seen.holder} at {seen.url} does, in epoch {seen.epoch}"
         if silent < self._lease_seconds / 2:
             return f"{who}; its lease is taken over when it is not renewed for {self._lease_seconds:g} s"
         return f"{who}, but has not renewed its lease; it is taken over within {self._lease_seconds / 2:g} s"
@@ -101,8 +102,8 @@ class Leadership:
     def _lease_ms(self) -> int:
         return int(self._lease_seconds * 1000)
 
-    def _tell(self, text: str) -> None:
+    def _tell_why_not(self, reason: str) -> None:
         """Once: the next step will mostly find the same."""
-        if text != self._told:
-            self._told = text
-            _log.warning("this dispatcher %s", text)
+        if reason != self._told:
+            self._told = reason
+            _log.warning("this dispatcher does not lead%s: %s", "" if self.lead is None else " any more", reason)
