@@ -16,7 +16,8 @@ from penstock.table.connectors import values
 from penstock.vocabulary.sql.row_kinds import DELETE, UPDATE_BEFORE
 from tests.simulation.queries import COLUMNS, DELAY_S, RandomQuery, random_query, random_rows
 
-QUERIES = 36
+QUERIES = 12
+"""Always the same ones; `make kill` draws others by its seed."""
 SOAK_QUERIES = 600
 ROWS = 50
 VERSIONS = (
@@ -107,10 +108,10 @@ def check(seed: int) -> None:
             assert Counter(found) == Counter(whole), told
 
 
-@pytest.mark.turns(12)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", range(QUERIES))
-def test_a_random_query_has_one_result_however_it_is_cut(number: int, seed: int) -> None:
-    check(seed + number)
+def test_a_random_query_has_one_result_however_it_is_cut(number: int) -> None:
+    check(number)
 
 
 @pytest.mark.soak

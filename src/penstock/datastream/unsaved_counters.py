@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+import tokenize
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -54,7 +55,7 @@ def _counters(function: Any) -> list[str]:
         return []
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):  # no source: typed at a prompt, or made by a program
+    except (OSError, TypeError, SyntaxError, tokenize.TokenError):  # no source: typed at a prompt, or made by a program
         return []
     shared = {name for node in ast.walk(tree) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     first = next(iter(inspect.signature(function).parameters), "")

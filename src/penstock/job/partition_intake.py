@@ -138,7 +138,9 @@ def partition_tasks(uid: str, known: PartitionedVertex, start: Offset, end: Offs
         is_poked = not start.begun or (known.has_idleness and looks_around(start, end))
         if ranges or ends or is_poked:
             theirs = {name: lags[name] for name in names if name in lags}
-            tasks.append(SourceTask(known.vertex, subtask, ends=ends, ranges=ranges, lags=theirs, pending=pending))
+            has_unread = known.source.begins_when_read() and not _all_at(stops, after, names)
+            task = SourceTask(known.vertex, subtask, ends=ends, ranges=ranges, lags=theirs, pending=pending)
+            tasks.append(replace(task, has_unread=has_unread))
     return tasks
 
 

@@ -48,6 +48,8 @@ class PartitionWatermarks:
         self._sources: dict[str, WatermarkSource] = {}
         self._ended: list[str] = []
         self._is_held = False
+        self.has_unread = True
+        """Whether partitions wait that have not begun; as long as nothing is known of them, some may."""
 
     def begin_batch(self, state: State | None) -> None:
         """Go on where the previous batch ended."""
@@ -60,6 +62,8 @@ class PartitionWatermarks:
         """A partition begins, unless it has begun before; until it has records or is idle, it holds the others up."""
         if name not in self._sources:
             self._add(name, None)
+            if self._is_idle:
+                self.update()  # before its records: they must not be late behind those of others
 
     def _add(self, name: str, state: Any) -> None:
         lane = self._lanes[name] = _Lane(self._operator, self)
@@ -85,13 +89,13 @@ class PartitionWatermarks:
         if self._is_held:
             return
         active = [lane.watermark for lane in self._lanes.values() if not lane.is_idle]
-        was_idle, self._is_idle = self._is_idle, not active
-        if was_idle and active:
+        was_idle, self._is_idle = self._is_idle, not active and not self.has_unread
+        if was_idle and not self._is_idle:
             self._event_time.mark(False)
         if active and min(active) > self._watermark:
             self._watermark = min(active)
             self._event_time.advance(self._watermark)
-        if not was_idle and not active:
+        if self._is_idle and not was_idle:
             self._event_time.mark(True)
 
     def end_batch(self, now_ms: int) -> None:

@@ -61,7 +61,8 @@ class SourceTask:
     """One thing to do for a source in a batch: read start..stop-1 of a split or ranges of partitions, perhaps end it.
 
     `ranges` is None for a source without partitions; `split` is the number of the subtask. `lags` tells how many
-    records of a partition are left behind the batch, `pending` how many in all of them.
+    records of a partition are left behind the batch, `pending` how many in all of them. `has_unread`: the subtask has
+    partitions that have not begun, so it is not idle though it reads nothing.
     """
 
     vertex: int
@@ -72,6 +73,7 @@ class SourceTask:
     ranges: tuple[PartitionRange, ...] | None = None
     lags: dict[str, int] = field(default_factory=dict)
     pending: int | None = None
+    has_unread: bool = False
 
     @property
     def size(self) -> int:

@@ -333,6 +333,7 @@ class Subtask:
         assert isinstance(self.head, PartitionedSourceOperator)
         if task.pending is not None:
             self.head.note_lags(task.lags, task.pending)
+        self.head.watermarks.has_unread = task.has_unread
         return self.head.read_partitions(task.ranges or ())
 
     def receive_values(self, values: Values) -> None:

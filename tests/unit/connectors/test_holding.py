@@ -9,6 +9,7 @@ import pytest
 
 from penstock.connectors import holding
 from penstock.connectors.holding import HoldWatch, is_held
+from penstock.connectors.kafka.library import ConnectionErrors
 from penstock.connectors.kafka.sink import SendingWriter
 from penstock.connectors.sink import Hold, SinkContext
 from penstock.errors import SinkError
@@ -73,7 +74,7 @@ def test_a_writer_of_kafka_sends_nothing_for_a_driver_that_was_taken_over(
     monkeypatch.setattr(kafka_sink, "produce_block", lambda producer, block, on_delivery: producer.sent.append(block))
     context = SinkContext("job", "sink", "orders", 0, 1, lambda: 0, hold=hold)
     producer, encoder = Producer(), type("Encoder", (), {"encode": lambda self, values, timestamps: values})()
-    writer = SendingWriter(producer, encoder, context, is_sure=True)
+    writer = SendingWriter(producer, encoder, context, ConnectionErrors(), "here:1", is_sure=True)
     writer.begin(1, "a", None)
     writer.write(["one"], None, 0)
     assert producer.sent == [["one"]]

@@ -19,8 +19,9 @@ from pyarrow import fs as arrow_fs
 
 from penstock.common import Configuration, Duration, Row, WatermarkStrategy
 from penstock.connectors.files.lines import lines_of
-from penstock.datastream import ProcessFunction, StreamExecutionEnvironment
+from penstock.datastream import AggregateFunction, ProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSource
+from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import ConfigurationError, JobFailedError, SourceError
 from penstock.formats.column_types import ddl_to_arrow
 from penstock.testing import CollectSink, ManualClock
@@ -173,3 +174,34 @@ def test_random_files_against_plain_python(tmp_path: Path, seed: int) -> None:
         wanted += lines
     env = StreamExecutionEnvironment.in_process(seed, crash_rate=0.01).set_parallelism(3)
     assert sorted(env.read_text_file(str(tmp_path)).execute_and_collect()) == sorted(wanted)
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 5])
+@pytest.mark.parametrize("mode", ["micro-batch", "continuous"])
+def test_subtasks_without_files_do_not_end_time_for_the_others(tmp_path: Path, parallelism: int, mode: str) -> None:
+    """Two files in all: a subtask that has none ends before the others have begun, and nothing may be late then."""
+    for name, times in (("a", (1_000, 61_000)), ("b", (2_000, 62_000))):
+        (tmp_path / name).write_text("".join(f"{time_ms}\n" for time_ms in times))
+    settings = Configuration().set_string("penstock.execution.mode", mode)
+    environment = StreamExecutionEnvironment.in_process(configuration=settings).set_parallelism(parallelism)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda line, _: int(line))
+    lines = environment.from_source(FileSource.text(str(tmp_path)), strategy, "lines")
+    windows = lines.key_by(lambda line: 0).window(TumblingEventTimeWindows.of(Duration.of_minutes(1)))
+    counts = windows.aggregate(Counting()).execute_and_collect()
+    assert list(counts) == [2, 2]
+
+
+class Counting(AggregateFunction):
+    """How many there are."""
+
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: Any, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        return acc_a + acc_b

@@ -31,7 +31,7 @@ def test_nothing_heavy_is_loaded_at_the_start():
     others = {name for name in penstock_at_start if not name.startswith("penstock.testing")}
     # The place where crashes are plugged into the engine, and nothing of the engine itself.
     plug = {"penstock.engine", "penstock.engine.in_process", "penstock.engine.in_process.chances", "penstock.errors"}
-    assert others == {"penstock", *plug}
+    assert others == {"penstock", "penstock.pyflink_names", *plug}
     assert set(penstock_at_start) - others == {"penstock.testing", "penstock.testing.pytest_plugin"}
 
 def test_operator():
