@@ -74,15 +74,17 @@ class LimitedProtocol(_Base):  # type: ignore[misc]
 
 def _make_room(new: LimitedProtocol) -> None:
     """Hang up on the oldest that has not finished its request, if there are too many; first of the same address."""
-    waiting = [each for each in new.connections if each.is_unfinished and not each.transport.is_closing()]
-    if len(waiting) > MOST_UNFINISHED_OF_ADDRESS:
+    open_ones = [each for each in new.connections if each is not new and not each.transport.is_closing()]
+    waiting = [each for each in open_ones if each.is_unfinished]
+    if len(waiting) >= MOST_UNFINISHED_OF_ADDRESS:
         address = _address(new)
         of_address = [each for each in waiting if _address(each) == address]
-        too_many = len(of_address) > MOST_UNFINISHED_OF_ADDRESS
-        if too_many or len(waiting) > MOST_UNFINISHED:
+        too_many = len(of_address) >= MOST_UNFINISHED_OF_ADDRESS
+        if too_many or len(waiting) >= MOST_UNFINISHED:
             found = of_address if too_many else waiting
-            # Who has told what it asks for is more likely to be somebody.
-            min(found, key=lambda each: (each.has_head, each._since)).transport.abort()
+            # Who has told what it asks for is more likely to be somebody; so is who has had no time to tell.
+            silent = [each for each in found if not each.has_head and time.monotonic() - each._since > _LOOK_SECONDS]
+            min(silent or found, key=lambda each: each._since).transport.abort()
 
 
 def _address(connection: LimitedProtocol) -> str:

@@ -142,7 +142,7 @@ class KafkaReader(PartitionReader):
 
     def _fetch(self, wanted: PartitionFeed) -> None:
         """Take what has arrived, for whatever partition it is; where too much waits, the others are fetched later."""
-        messages = self._consumer.consume(_FETCH, _POLL_SECONDS)
+        messages = self._arrived()
         events = [message for message in messages if message.error() is not None]
         if events:
             messages = [message for message in messages if message.error() is None]
@@ -155,6 +155,14 @@ class KafkaReader(PartitionReader):
         if sum(feed.bytes for feed in others) > _WAITING_BYTES:
             for feed in others:
                 self._unassign(feed)
+
+    def _arrived(self) -> list[Any]:
+        """Return what is there; if that is nothing, wait for the first message, and never for a full batch."""
+        messages: list[Any] = self._consumer.consume(_FETCH, 0)
+        if not messages:
+            messages = self._consumer.consume(1, _POLL_SECONDS)
+            messages += self._consumer.consume(_FETCH, 0) if messages else []
+        return messages
 
     def _keep(self, run: list[Any]) -> None:
         feed = self._by_place.get(_place_of(run[0]))
