@@ -85,7 +85,9 @@ def committed(kafka: LocalBroker, group: str, topic: str, partition: int = 0) ->
     try:
         wanted = [TopicPartition(topic, partition)]
         access = KafkaAccess(kafka.address)
-        (found,) = answered(lambda left: consumer.committed(wanted, timeout=left), access, "the test", "see offsets")
+        (found,) = answered(
+            lambda left: consumer.committed(wanted, timeout=left), access, "the test", "see offsets", lambda: consumer
+        )
         return int(found.offset)
     finally:
         consumer.close()
