@@ -22,6 +22,7 @@ from penstock.runtime.failure import format_user_traceback
 
 FAILED = 1
 INTERRUPTED = 130
+_STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _PACKAGE = os.path.dirname(os.path.abspath(penstock.__file__)) + os.sep
 
 
@@ -120,7 +121,9 @@ def _told(error: Exception) -> str:
 def _place_of(error: Exception) -> str:
     """The line of the program that led to an error of ours."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
-    return f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
+    # A context manager of Penstock's has frames of `contextlib` above it.
+    own = [frame for frame in frames if not frame.filename.startswith(_STANDARD_LIBRARY)] or frames
+    return f"{own[-1].filename}, line {own[-1].lineno}: " if own else ""
 
 
 def _is_ours(file: str) -> bool:

@@ -187,6 +187,17 @@ def test_a_wrong_call_is_refused_before_anything_runs(words: tuple[str, ...], me
     assert message in told.stderr
 
 
+def test_an_error_of_ours_names_the_line_of_the_program_not_of_the_standard_library(tmp_path: Path) -> None:
+    text = """
+from contextlib import contextmanager
+from penstock.errors import SqlError
+
+exec(compile("raise SqlError('no such table')", contextmanager.__code__.co_filename, "exec"))
+"""
+    told = call(script(tmp_path, text))
+    assert told.stderr == f"penstock: {tmp_path}/job.py, line 5: no such table\n"
+
+
 def test_a_module_that_is_not_there() -> None:
     told = call("-m", "no.such")
     assert told.exit_code == 1
