@@ -20,6 +20,7 @@ import struct
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from penstock.engine.spark.startup.fork_client import NUMBER, REFUSED
@@ -178,7 +179,9 @@ def become(request: Request) -> Callable[[], None]:
     sys.path[:] = [request.folder, *named, *(entry for entry in sys.path[1:] if entry not in {*before, *named})]
     sys.argv = request.words[1:]
     module = request.words[1]
-    return _run_source if module == SOURCE_RUNNER else importlib.import_module(module).manage_workers
+    if module == SOURCE_RUNNER:
+        return _run_source
+    return partial(importlib.import_module(module).manage_workers, ends_idle=True)
 
 
 def _run_source() -> None:
