@@ -1,14 +1,18 @@
-"""`python -m benchmarks.latency`: the time of a batch that has next to nothing to do, and the delay of a record."""
+"""`python -m benchmarks.latency`: the time of a batch that has next to nothing to do, the delay of a record, and what a
+job costs that does little.
+
+The first two let batches follow each other at once; the last has the settings of a job that sets none.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from statistics import median, quantiles
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 from pyspark.sql import SparkSession
@@ -32,6 +36,9 @@ TINY_RATE = 100
 WARM_UP_BATCHES, MEASURED_BATCHES = 60, 40
 WARM_UP_SECONDS, MEASURED_SECONDS = 8, 15
 IDLE_SECONDS = 10
+LITTLE_RATE = 100
+LITTLE_WARM_UP_SECONDS, LITTLE_SECONDS = 60, 20
+AT_ONCE = {"penstock.batch.min-interval": "0"}
 PARTS = ("latestOffset", "queryPlanning", "walCommit", "addBatch", "commitOffsets", "triggerExecution")
 
 
@@ -53,14 +60,26 @@ class Floor:
     parts: dict[str, float]
 
 
-def _counts(rate: int) -> DataStream:
-    environment = StreamExecutionEnvironment.get_execution_environment(Configuration()).set_parallelism(PARALLELISM)
+class Little(NamedTuple):
+    """What a job costs that does little, with all of its processes."""
+
+    cores: float
+    processes: int
+    megabytes: float
+    delays: list[float]
+
+
+def _counts(rate: int, settings: dict[str, str]) -> DataStream:
+    configuration = Configuration()
+    for key, value in settings.items():
+        configuration.set_string(key, value)
+    environment = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(PARALLELISM)
     records = environment.from_source(DueRecords(rate, KEYS), WatermarkStrategy.no_watermarks(), "due")
     return records.key_by(lambda record: record[0]).process(CountAndPass())
 
 
 def _started(rate: int, name: str) -> JobClient:
-    counts = _counts(rate)
+    counts = _counts(rate, AT_ONCE)
     discard(counts)
     return counts.environment.execute_async(name)
 
@@ -91,19 +110,39 @@ def _batches() -> dict[int, dict[str, int]]:
 
 def delays() -> list[float]:
     """Milliseconds from being due to being handed out, final, of every record that was due after the warm-up."""
+    found = []
+    for age, delay in _results(RATE, AT_ONCE):
+        if age >= WARM_UP_SECONDS + MEASURED_SECONDS:
+            break
+        if age >= WARM_UP_SECONDS:
+            found.append(delay)
+    return found
+
+
+def _results(rate: int, settings: dict[str, str]) -> Iterator[tuple[float, float]]:
+    """Of every record: seconds from the first result until it was due, and its delay in milliseconds."""
     began_ms: float | None = None
-    found: list[float] = []
-    with _counts(RATE).execute_and_collect("delay") as collected:
+    with _counts(rate, settings).execute_and_collect("delay") as collected:
         for _, _, due_ms in collected:
             now_ms = time.time_ns() / 1e6
             # What was due while the job started tells of the start.
             began_ms = began_ms or now_ms
-            age = due_ms - began_ms - 1000 * WARM_UP_SECONDS
-            if age >= 1000 * MEASURED_SECONDS:
-                break
-            if age >= 0:
-                found.append(now_ms - due_ms)
-    return found
+            yield (due_ms - began_ms) / 1000, now_ms - due_ms
+
+
+def little() -> Little:
+    """Run a job with few records and no settings, and look at its processes while it runs."""
+    found: list[float] = []
+    before, began = 0.0, 0.0
+    for age, delay in _results(LITTLE_RATE, {}):
+        if age >= LITTLE_WARM_UP_SECONDS + LITTLE_SECONDS:
+            cores = (_cpu_seconds() - before) / (time.monotonic() - began)
+            return Little(cores, len(_processes()), sum(map(_megabytes_of, _processes())), found)
+        if age >= LITTLE_WARM_UP_SECONDS:
+            found.append(delay)
+            if not began:
+                before, began = _cpu_seconds(), time.monotonic()
+    raise AssertionError("the job gives records for ever")
 
 
 def idle_cores() -> float:
@@ -118,15 +157,27 @@ def idle_cores() -> float:
         job.cancel().result()
 
 
-def _cpu_seconds() -> float:
+def _processes() -> list[psutil.Process]:
     own = psutil.Process()
-    return sum(_cpu_of(process) for process in [own, *own.children(recursive=True)])
+    return [own, *own.children(recursive=True)]
+
+
+def _cpu_seconds() -> float:
+    return sum(map(_cpu_of, _processes()))
 
 
 def _cpu_of(process: psutil.Process) -> float:
     try:
         return float(sum(process.cpu_times()[:2]))
     except psutil.Error:  # it has just ended
+        return 0.0
+
+
+def _megabytes_of(process: psutil.Process) -> float:
+    """Pages that several processes share count once, in parts."""
+    try:
+        return float(process.memory_full_info().pss) / 2**20
+    except psutil.Error:
         return 0.0
 
 
@@ -137,8 +188,8 @@ def main(arguments: list[str] | None = None) -> int:
     rounds = parser.parse_args(arguments).rounds
     tiny = floor()
     cuts = [(quantiles(each, n=100), len(each)) for each in (delays() for _ in range(rounds))]
-    idle = idle_cores()
-    Console().print(_table(tiny, cuts, idle))
+    idle, few = idle_cores(), little()
+    Console().print(_table(tiny, cuts, idle, few))
     content = {
         "floor_ms": tiny.measured,
         "warm_up_ms": tiny.warm_up,
@@ -147,12 +198,20 @@ def main(arguments: list[str] | None = None) -> int:
             {"p50": round(cut[49]), "p99": round(cut[98]), "samples": samples, "rate": RATE} for cut, samples in cuts
         ],
         "idle_cores": round(idle, 3),
+        "little": {
+            "rate": LITTLE_RATE,
+            "cores": round(few.cores, 3),
+            "processes": few.processes,
+            "megabytes": round(few.megabytes),
+            "p50": round(median(few.delays)),
+            "p99": round(quantiles(few.delays, n=100)[98]),
+        },
     }
     results.write("latency", {**results.heading(parallelism=PARALLELISM, rounds=rounds), **content})
     return 0
 
 
-def _table(tiny: Floor, cuts: list[tuple[list[float], int]], idle: float) -> Table:
+def _table(tiny: Floor, cuts: list[tuple[list[float], int]], idle: float, few: Little) -> Table:
     table = Table(title=f"Two levels: a tiny batch, and the delay of a record at {RATE:,} records/s")
     table.add_column("what")
     table.add_column("ms", justify="right")
@@ -163,6 +222,10 @@ def _table(tiny: Floor, cuts: list[tuple[list[float], int]], idle: float) -> Tab
     for turn, (cut, _) in enumerate(cuts, 1):
         table.add_row(f"delay p50 / p99, round {turn}", f"{cut[49]:,.0f} / {cut[98]:,.0f}")
     table.add_row("an idle job takes, of one core", f"{idle:.1%}")
+    cut = quantiles(few.delays, n=100)
+    table.add_row(f"a job at {LITTLE_RATE} records/s takes, of one core", f"{few.cores:.1%}")
+    table.add_row("  processes / MB", f"{few.processes} / {few.megabytes:,.0f}")
+    table.add_row("  delay p50 / p99", f"{cut[49]:,.0f} / {cut[98]:,.0f}")
     return table
 
 

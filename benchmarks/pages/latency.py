@@ -46,4 +46,15 @@ def latency_section(latency: Results | None) -> Section:
         section.add(
             f"A job that has nothing to do takes {latency['idle_cores']:.0%} of one core, all processes together."
         )
+    if "little" in latency:
+        section.add(_of_little(latency["little"]))
     return section
+
+
+def _of_little(little: Results) -> str:
+    return (
+        f"A job at {little['rate']:,} records/s without any settings takes {little['cores']:.0%} of one core, "
+        f"{little['processes']} processes and {little['megabytes']:,} MB (shared pages counted once). Its records are "
+        f"seen after {little['p50']:,} ms at the median and {little['p99']:,} ms at the 99th percentile: its batches "
+        "wait for records, see `penstock.batch.min-interval`. In the tables above they do not."
+    )

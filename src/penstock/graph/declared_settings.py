@@ -56,6 +56,7 @@ CANCELLATION_TIMEOUT = "task.cancellation.timeout"
 MAX_RECORDS_PER_BATCH = "penstock.batch.max-records"
 MAX_BYTES_PER_BATCH = "penstock.batch.max-bytes"
 TARGET_BATCH_TIME = "penstock.batch.target-time"
+MIN_BATCH_INTERVAL = "penstock.batch.min-interval"
 MAX_PLAN_BYTES = "penstock.plan.max-bytes"
 PROMETHEUS_PORT = "penstock.metrics.prometheus.port"
 LOG_FORMAT = "penstock.log.format"
@@ -350,6 +351,15 @@ _TABLE = (
         "A batch reads what it can process in this time; 0 means as much as allowed.",
         10_000,
         field="target_batch_ms",
+    ),
+    Setting(
+        MIN_BATCH_INTERVAL,
+        kinds.DURATION,
+        "A batch that took all there was begins this long after the one before, so a quiet job costs little; 0 for as "
+        "soon as the previous batch is done. Timers that are due do not wait. On Spark, where no checkpoint interval "
+        "is set and Penstock reads all sources.",
+        500,
+        field="min_batch_interval_ms",
     ),
     Setting(
         MAX_PLAN_BYTES,

@@ -57,6 +57,7 @@ class JobSettings:
     max_records_per_batch: int = _default(keys.MAX_RECORDS_PER_BATCH)
     max_bytes_per_batch: int = _default(keys.MAX_BYTES_PER_BATCH)
     target_batch_ms: int = _default(keys.TARGET_BATCH_TIME)
+    min_batch_interval_ms: int = _default(keys.MIN_BATCH_INTERVAL)
     max_plan_bytes: int = _default(keys.MAX_PLAN_BYTES)
     prometheus_ports: range | None = _default(keys.PROMETHEUS_PORT)
     log_format: str = _default(keys.LOG_FORMAT)

@@ -31,9 +31,18 @@ class Backpressure:
                 settings.target_batch_ms / 1000 or None,
             )
         )
+        self._rest_ms = settings.min_batch_interval_ms if _may_rest(sources, settings) else 0
         self._limited_seconds = 0.0
         self._all_seconds = 0.0
         self.pace = Pace(self._pacing.limit)
+
+    @property
+    def rest_ms(self) -> int:
+        """How long after the beginning of the last batch the next one begins at the earliest.
+
+        0 where more is waiting than the last one was allowed to take.
+        """
+        return 0 if self.pace.was_limited else self._rest_ms
 
     def on_batch(self, start: Offset | None, end: Offset | None, reports: Iterable[Report], seconds: float) -> Pace:
         """Learn from a batch that took `seconds` from the start of its tasks until its sinks were published.
@@ -53,6 +62,15 @@ class Backpressure:
         backlog = _known_backlog(self._sources.backlog(end), told)
         self.pace = Pace(self._pacing.limit, int(seconds * 1000), was_limited, share, backlog)
         return self.pace
+
+
+def _may_rest(sources: SourceList, settings: JobSettings) -> bool:
+    """Whether batches may wait for records at all.
+
+    A job that ends is to end soon. An interval that the user set says when batches begin. What is waiting in a frame
+    that the engine reads is not known here.
+    """
+    return settings.batch_interval_ms is None and not sources.frames and sources.has_no_end()
 
 
 def _known_backlog(of_splits: int | None, told: list[tuple[str, dict[str, float]]]) -> int | None:

@@ -30,6 +30,11 @@ class IntakeRequest:
     due_ms: int | None = None
     limit: int | None = None
 
+    def is_urgent(self, start: Offset, now_ms: int) -> bool:
+        """Whether there is something to do that does not wait for records: an end, or a timer."""
+        is_due = self.due_ms is not None and self.due_ms <= now_ms
+        return is_due or (self.is_draining and not start.draining) or not {*self.ended} <= {*start.ended}
+
 
 @dataclass(frozen=True)
 class SplitVertex:
@@ -163,6 +168,11 @@ class SourceList:
         ]
         waiting = [max(0, end - position) for end, position in ends if end is not None]
         return sum(waiting) if waiting else None
+
+    def has_no_end(self) -> bool:
+        """Whether one of Penstock's own sources gives records for ever."""
+        of_splits = any(not known.source.is_bounded() for known in self.splits.values())
+        return of_splits or any(not known.source.is_bounded() for known in self.partitioned.values())
 
     def scripts_clock(self) -> bool:
         """Whether a source says what time it is, as the scripted ones of tests may."""

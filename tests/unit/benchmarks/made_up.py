@@ -78,6 +78,7 @@ def latency() -> dict[str, Any]:
         "delay_ms": [{"p50": 350.0 + turn, "p99": 700.0, "samples": 15_000, "rate": 1_000} for turn in (1, 2, 3)],
         "parts_ms": {"walCommit": 8.0, "addBatch": 217.0},
         "idle_cores": 0.07,
+        "little": {"rate": 100, "cores": 0.21, "processes": 8, "megabytes": 912, "p50": 340, "p99": 607},
     }
 
 

@@ -66,3 +66,4 @@ def test_the_page_tells_the_parts_of_a_tiny_batch_and_what_idleness_takes() -> N
     text = latency_section(made_up.latency()).text()
     assert "| addBatch | 217 |" in text
     assert "takes 7% of one core" in text
+    assert "takes 21% of one core, 8 processes and 912 MB" in text

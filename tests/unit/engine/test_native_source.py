@@ -16,6 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from penstock.connectors.generated.collection import CollectionSource
 from penstock.connectors.source import SplitSource
 from penstock.engine.spark import control as control_module
+from penstock.engine.spark import native_source
 from penstock.engine.spark.control import Control, ControlReader
 from penstock.engine.spark.native_source import PenstockReader
 from penstock.job.intake import FrameVertex, IntakeRequest, SourceList, SplitVertex, grouped
@@ -227,6 +228,69 @@ def test_a_batch_takes_no_more_than_the_driver_allows(controls: list[Control]) -
     assert sources.list.is_limited(first, start, 16), "one split had more to give"
     sources.control.take_at_most(1)
     assert sources.batch() == [(4, 0, 11, 12, False)], "a split that may give nothing would never go on"
+
+
+class Clock:
+    """The monotonic clock of the reader, which goes on only while it sleeps."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock(100.0)
+    monkeypatch.setattr(native_source, "time", clock)
+    return clock
+
+
+def test_a_batch_rests_until_the_driver_says_and_then_takes_what_there_is(
+    controls: list[Control], clock: Clock
+) -> None:
+    sources = Sources(controls, {4: collection(20)}, {}, 6)
+    assert sources.batch() == [(4, 0, 0, 6, False)]
+    sources.control.rest_until(100.12)
+    assert sources.batch() == []
+    assert clock.now == pytest.approx(100.05), "Spark has its answer soon, and asks again"
+    assert sources.batch() == []
+    assert sources.batch() == [(4, 0, 6, 12, False)]
+    assert clock.now == pytest.approx(100.12)
+
+
+def test_an_end_and_a_timer_that_is_due_do_not_rest(
+    controls: list[Control], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control_module.time, "time_ns", lambda: 1_000 * 1_000_000)
+    sources = Sources(controls, {4: collection(20)}, {3: False, 5: False}, 6)
+    sources.batch()
+    sources.control.rest_until(900.0)
+    sources.control.wake_at(1_001)
+    assert sources.batch() == []
+    sources.control.wake_at(1_000)
+    assert sources.batch() == [(4, 0, 6, 12, False)]
+    sources.control.wake_at(None)
+    sources.control.end_frame("u3")
+    assert sources.batch() == [(4, 0, 12, 18, False), (3, 0, 0, 0, True)]
+    assert sources.batch() == []
+    sources.control.drain()
+    assert sources.batch() == [(4, 0, 18, 18, True), (5, 0, 0, 0, True)]
+
+
+def test_a_reader_looks_more_than_once_before_it_says_that_there_is_nothing(
+    controls: list[Control], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    come = {1: 0}
+    monkeypatch.setattr(Endless, "available", lambda self, split, count, position, elapsed, limit: come[1])
+    sources = Sources(controls, {1: SplitVertex(0, Endless(), 1, False)}, {}, 6)
+    sources.batch()
+    monkeypatch.setattr(clock, "sleep", lambda seconds: come.update({1: 3}))
+    assert sources.batch() == [(1, 0, 0, 3, False)]
 
 
 def test_removing_leaves_nothing(controls: list[Control]) -> None:

@@ -11,7 +11,7 @@ from penstock.connectors.source import SplitSource
 from penstock.graph import JobSettings
 from penstock.graph.plan import JobPlan
 from penstock.job.backpressure import Backpressure
-from penstock.job.intake import IntakeRequest, SourceList, SplitVertex
+from penstock.job.intake import FrameVertex, IntakeRequest, SourceList, SplitVertex
 from penstock.job.statistics import JobStatistics
 from penstock.runtime.report import Report, SubtaskEntry
 
@@ -117,6 +117,41 @@ def test_a_target_of_zero_is_none() -> None:
     for _ in range(5):
         job.batch()
     assert job.backpressure.pace.limit == 400_000
+
+
+class Trickling(Arriving):
+    """Some records a second for ever."""
+
+    def available(self, split: int, split_count: int, position: int, elapsed_ms: int, limit: int) -> int:
+        return min(elapsed_ms // 100, position + limit)
+
+
+def test_batches_rest_where_they_take_all_there_is_and_never_with_more_to_read() -> None:
+    quiet = Job(Trickling(), settings())
+    quiet.batch()
+    assert quiet.backpressure.rest_ms == 500
+    busy = Job(Arriving(), settings())
+    seen = set()
+    for turn in range(50):
+        was_limited = busy.batch(sink_seconds=SINK_SECONDS if turn < 10 else 1e-6).was_limited
+        seen.add(was_limited)
+        assert busy.backpressure.rest_ms == (0 if was_limited else 500)
+    assert seen == {False, True}
+
+
+def test_batches_do_not_rest_in_jobs_that_end_or_have_an_interval_or_frames() -> None:
+    def rest_ms(source: SplitSource, frames: dict[str, FrameVertex] | None = None, **changes: Any) -> int:
+        sources = SourceList({"in": SplitVertex(0, source, 2, False)}, frames or {}, 100_000)
+        backpressure = Backpressure(sources, settings(**changes))
+        backpressure.on_batch(None, None, [], 0.1)
+        return backpressure.rest_ms
+
+    assert rest_ms(Trickling()) == 500
+    assert rest_ms(Trickling(), min_batch_interval_ms=80) == 80
+    assert rest_ms(Trickling(), min_batch_interval_ms=0) == 0
+    assert rest_ms(Trickling(end=7)) == 0
+    assert rest_ms(Trickling(), trigger_interval_ms=100) == 0
+    assert rest_ms(Trickling(), {"frame": FrameVertex(1, False)}) == 0
 
 
 def test_what_is_told_of_it() -> None:

@@ -108,6 +108,7 @@ class BatchCommitter:
         sealed = self.versions.complete_version(batch, reports, offset, frames, arrived=arrived, started=started)
         # Before Spark asks how far the next batch goes.
         self._control.take_at_most(self._backpressure.pace.limit)
+        self._control.rest_until(started + self._backpressure.rest_ms / 1000)
         return sealed
 
     def _gathered(self, frame: DataFrame, batch: int) -> tuple[list[ExchangeRow], list[Report]]:

@@ -30,6 +30,7 @@ class Control:
     def __init__(self, sources: SourceList) -> None:
         self.directory = make_scratch("control")
         self._state = IntakeRequest()
+        self._rests_until = 0.0
         self.clock_file = os.path.join(self.directory, CLOCK) if sources.scripts_clock() else None
         if self.clock_file is not None:
             write_clock(self.clock_file, 0)
@@ -72,6 +73,12 @@ class Control:
         if limit != self._state.limit:
             self._change(limit=limit)
 
+    def rest_until(self, moment: float) -> None:
+        """Say when the next batch may begin if nothing is urgent, by the monotonic clock, which processes share."""
+        if moment != self._rests_until:
+            self._rests_until = moment
+            self._write()
+
     def remove(self) -> None:
         """Clean up; the query must have stopped."""
         remove_scratch(self.directory)
@@ -87,7 +94,7 @@ class Control:
 
     def _replace(self, path: str) -> None:
         with open(path + ".tmp", "w", opener=open_private) as stream:
-            json.dump(asdict(self._state), stream)
+            json.dump({**asdict(self._state), "rests_until": self._rests_until}, stream)
         os.replace(path + ".tmp", path)
 
 
@@ -109,6 +116,8 @@ class ControlReader:
         self._clock_file = clock_file if os.path.exists(clock_file) else None
         self._seen: tuple[int, int] | None = None
         self._state = IntakeRequest()
+        self.rests_until = 0.0
+        """When the next batch may begin, by the monotonic clock; as of the last look at the state."""
 
     def state(self) -> IntakeRequest:
         """What the driver wants now."""
@@ -118,6 +127,7 @@ class ControlReader:
             with open(self._path) as stream:
                 found = json.load(stream)
             self._state = IntakeRequest(found["is_draining"], tuple(found["ended"]), found["due_ms"], found["limit"])
+            self.rests_until = found["rests_until"]
             self._seen = stamp
         return self._state
 

@@ -25,6 +25,10 @@ from penstock.runtime.source_tasks import Offset, SourceTask
 
 NAME = "penstock"
 
+_LOOKING_SECONDS = 0.05
+"""How long Spark waits for an answer where there is nothing to do; frames of other sources wait with it."""
+_BETWEEN_LOOKS_SECONDS = 0.01
+
 
 class PenstockSource(DataSource):
     """`spark.readStream.format("penstock")`; its one option is the control directory."""
@@ -75,15 +79,25 @@ class PenstockReader(DataSourceStreamReader):
         return ReadAllAvailable()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Where the next batch ends. Equal to `start` if there is nothing to do."""
-        sources = self._load()
-        elapsed_ms = int((time.monotonic() - self._started) * 1000)
-        now_ms = self._control.now_ms()
-        end = sources.next_offset(Offset.from_json(start), self._control.state(), now_ms=now_ms, elapsed_ms=elapsed_ms)
+        """Where the next batch ends. Equal to `start` if there is nothing to do, but not before having looked a while.
+
+        Each question of Spark's costs more than many looks.
+        """
+        sources, began = self._load(), Offset.from_json(start)
+        until = time.monotonic() + _LOOKING_SECONDS
+        while (end := self._next(sources, began)) == began and time.monotonic() < until:
+            time.sleep(_BETWEEN_LOOKS_SECONDS)
         scripted_ms = sources.processing_time(end)
         if scripted_ms is not None:
             self._control.set_clock(scripted_ms)
         return end.to_json()
+
+    def _next(self, sources: SourceList, start: Offset) -> Offset:
+        """Where the next batch would end if it began now; batches that are not urgent rest."""
+        request, now_ms, now = self._control.state(), self._control.now_ms(), time.monotonic()
+        if now < self._control.rests_until and not request.is_urgent(start, now_ms):
+            return start
+        return sources.next_offset(start, request, now_ms=now_ms, elapsed_ms=int((now - self._started) * 1000))
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Partitions of things to do in the batch; at least one, so that the batch exists."""
