@@ -13,13 +13,13 @@ PYTEST := $(BIN)/python -m pytest
 # Folders whose tests all need Spark or a server. To find tests takes seconds, so neither half of them looks at all.
 ENGINES := tests/spark tests/kafka tests/jdbc
 # Layers, sizes and documents are checked by `make check`.
-FAST := -m "not spark and not slow and not soak" $(addprefix --ignore ,tests/tidy $(ENGINES)) -n logical
+FAST := -m "not slow and not soak" $(addprefix --ignore ,tests/tidy $(ENGINES)) -n logical
 # A session of Spark for each of two processes; a file's tests share what they set up. The order is that of tests/conftest.py.
 # Of tests marked `drawn` the seed of the run draws a part, see tests/drawing.py; `make kill` runs all of them.
-REST = -m "(spark or slow) and not soak" -n 2 --dist loadfile --no-loadscope-reorder --draw $(TURNS)
-# Of tests marked `turns`, and of files that take long, the seed draws a part too, unless ALL=1.
-TURNS := $(if $(ALL),,--take-turns)
-MARKED = $(filter-out $(addsuffix /%,$(ENGINES)),$(shell grep -rlE "mark\.(spark|slow)" tests examples --include "test_*.py"))
+REST = -m "slow and not soak" -n 2 --dist loadfile --no-loadscope-reorder --draw $(CHOSEN)
+# Of files that take long, those whose subject has changed since BASE, see tests/chosen.py, unless ALL=1.
+CHOSEN := $(if $(ALL),,--chosen $(if $(BASE),--base $(BASE)))
+MARKED = $(filter-out $(addsuffix /%,$(ENGINES)),$(shell grep -rl "mark\.slow" tests examples --include "test_*.py"))
 SOURCES := src tests $(wildcard examples benchmarks)
 INSTALLED := .venv/.installed
 JAVA := .venv/.java
@@ -31,9 +31,9 @@ help: ## show this list
 demo: $(JAVA) ## run the main job: out-of-order trades on Spark, checked against plain Python
 	$(BIN)/python examples/trades/demo.py $(ARGS)
 
-test: $(JAVA) ## run the tests; of those that take long a part, with ALL=1 every file (with ARGS: those that ARGS choose)
+test: $(JAVA) ## run the tests; of files that take long those whose subject has changed since BASE, with ALL=1 every file (with ARGS: those that ARGS choose)
 ifeq ($(ARGS),)
-	$(PYTEST) $(FAST) $(TURNS)
+	$(PYTEST) $(FAST) $(CHOSEN)
 	$(PYTEST) $(REST) $(ENGINES) $(MARKED)
 else
 	$(PYTEST) $(ARGS)
@@ -42,7 +42,7 @@ endif
 test-fast: $(INSTALLED) ## run the quick tests, which need no Spark
 	$(PYTEST) $(FAST) $(ARGS)
 
-test-spark: $(JAVA) ## run the tests that need Spark, and slow ones; of those that take long a part, with ALL=1 every file
+test-spark: $(JAVA) ## the same without the quick tests
 	$(PYTEST) $(REST) $(or $(ARGS),$(ENGINES) $(MARKED))
 
 screenshots: $(JAVA) ## make the pictures in docs/images with the tests of the pages; needs Chromium

@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.drawing import TURNS, files_left_out, left_out
+from tests.chosen import QUICKER, changed_files, every_file, files_chosen
+from tests.drawing import left_out
 from tests.left_behind import watch
 
 # Containers often have this variable. Without bytecode on disk every process of a run compiles all of Penstock again,
@@ -39,14 +40,27 @@ settings.load_profile("penstock")
 SEED = pytest.StashKey[int]()
 HOME = pytest.StashKey[str]()
 END_OF_WATCH = pytest.StashKey[Callable[[], None]]()
+CHOICE = pytest.StashKey["Choice"]()
+
+
+class Choice:
+    """The files that take long and are to run, and in words why."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        found = changed_files(config.rootpath, config.getoption("--base"))
+        since, changed = found or ("", [])
+        self.files = files_chosen(changed)
+        why = f"{len(changed)} changed since {since}" if found else "git does not know what has changed"
+        self.words = f"files that take long: {len(self.files)} of {len(every_file())} chosen ({why}; ALL=1 runs all)"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=None, help="seed of the randomised tests; printed by every run")
     parser.addoption("--draw", action="store_true", help="of tests marked `drawn` run a part, which the seed chooses")
     parser.addoption(
-        "--take-turns", action="store_true", help="of files that take long run some, which the seed chooses"
+        "--chosen", action="store_true", help="of files that take long run those whose subject has changed"
     )
+    parser.addoption("--base", default=None, help="with --chosen: the commit since which; see tests/chosen.py")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,6 +71,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[END_OF_WATCH] = watch()
     # Jobs of the tests are not to be seen among those of whoever runs the tests.
     config.stash[HOME] = os.environ["PENSTOCK_HOME"] = tempfile.mkdtemp(prefix="penstock-home-")
+    if config.getoption("--chosen"):
+        try:
+            config.stash[CHOICE] = Choice(config)
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -72,20 +91,18 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Draw where that is asked for, and put files with the longest tests first.
+    """Choose and draw where that is asked for, and put files with the longest tests first.
 
-    The last of them must not keep one of two processes waiting. Those give themselves more time than others, or take
-    turns. Files stay whole, and tests of a file in their order.
+    The last of them must not keep one of two processes waiting. Those give themselves more time than others, or belong
+    to a subject. Files stay whole, and tests of a file in their order.
     """
-    if config.getoption("--take-turns"):
-        out = {str(config.rootpath / file) for file in files_left_out(config.stash[SEED])}
+    if CHOICE in config.stash:
+        out = {str(config.rootpath / file) for file in every_file() - config.stash[CHOICE].files}
         _leave_out(config, items, lambda item: str(item.path) in out and not _is_quick(item))
-        waiting = left_out(items, config.stash[SEED], "turns")
-        _leave_out(config, items, lambda item: item.nodeid in waiting)
     if config.getoption("--draw"):
         out = left_out(items, config.stash[SEED])
         _leave_out(config, items, lambda item: item.nodeid in out)
-    longest = {str(config.rootpath / file): 1.0 for _, files in TURNS.values() for file in files}
+    longest = {str(config.rootpath / file): 1.0 for file in every_file() - QUICKER}
     for item in items:
         mark = item.get_closest_marker("timeout")
         seconds = float(mark.args[0]) if mark is not None and mark.args else 0.0
@@ -101,8 +118,8 @@ def pytest_collection_finish() -> None:
 
 
 def _is_quick(item: pytest.Item) -> bool:
-    """Whether a test of a file that takes turns runs all the same; examples are programs, without Spark too."""
-    return "examples" not in item.path.parts and not any(map(item.get_closest_marker, ("spark", "slow")))
+    """Whether a test of a file that is left out runs all the same; examples are programs, without Spark too."""
+    return "examples" not in item.path.parts and item.get_closest_marker("slow") is None
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], is_out: Callable[[pytest.Item], bool]) -> None:
@@ -110,8 +127,9 @@ def _leave_out(config: pytest.Config, items: list[pytest.Item], is_out: Callable
     items[:] = [item for item in items if not is_out(item)]
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    return f"seed: {config.stash[SEED]} (repeat with --seed {config.stash[SEED]})"
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    seed = f"seed: {config.stash[SEED]} (repeat with --seed {config.stash[SEED]})"
+    return [seed, config.stash[CHOICE].words] if CHOICE in config.stash else [seed]
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def test_the_picture_is_of_this_run(example_run: ExampleRun) -> None:
     assert example_run.has_the_committed_picture(), "run the commands of the README and commit the picture"
 
 
-@pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_spark_gives_the_same(spark_run: ExampleRun) -> None:
     check(spark_run)

@@ -18,7 +18,7 @@ from tests.browser.chromium import WAIT_MS, picture
 from tests.browser.conftest import Served, ShownJobs
 from tests.browser.shown_jobs import HOSTILE, LONG_NAME, ending, start_wide
 
-pytestmark = [pytest.mark.slow, pytest.mark.turns(2, group="pages")]
+pytestmark = pytest.mark.slow
 
 OpenPage = Callable[..., Any]
 PHONE = {"viewport": {"width": 390, "height": 844}}

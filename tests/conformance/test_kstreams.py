@@ -39,7 +39,6 @@ def test_every_program_was_measured() -> None:
     assert len(measured) >= 40
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize(("case", "expected"), vectors.read(), ids=lambda held: held.get("name", ""))
 def test_a_topology_gives_what_kafka_streams_gave(case: dict[str, Any], expected: dict[str, Any]) -> None:
     assert difference(case, expected) is None

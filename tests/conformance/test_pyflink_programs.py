@@ -26,7 +26,6 @@ def program_of(name: str) -> tuple[Program, list[str]]:
     return next(program for program in FAMILIES[family] if program.name == rest), load(family)[rest]
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_it_gives_what_pyflink_gives(name: str) -> None:
     program, measured = program_of(name)
@@ -37,7 +36,7 @@ def test_it_gives_what_pyflink_gives(name: str) -> None:
         assert agrees(measured, found), f"PyFlink: {measured}\nPenstock: {found}"
 
 
-@pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("name", ON_SPARK)
 def test_it_does_so_on_spark(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

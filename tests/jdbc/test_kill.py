@@ -55,13 +55,13 @@ def test_thirty_kills_in_process(postgres: LocalPostgres, table: str, tmp_path: 
 
 
 @pytest.mark.drawn(3, group="deaths of a job on Spark")
-@pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_kill_on_spark(postgres: LocalPostgres, table: str, tmp_path: Path, seed: int) -> None:
     run_with_kills(postgres, table, tmp_path, 16_000, 1, random.Random(seed), **ON_SPARK)
 
 
 @pytest.mark.soak
-@pytest.mark.spark
+@pytest.mark.slow
 def test_seven_kills_on_spark(postgres: LocalPostgres, table: str, tmp_path: Path, seed: int) -> None:
     run_with_kills(postgres, table, tmp_path, 96_000, 7, random.Random(seed), **ON_SPARK)

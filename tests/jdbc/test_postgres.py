@@ -249,7 +249,7 @@ def test_a_transaction_that_fails_leaves_nothing(postgres: LocalPostgres, table:
     assert postgres.run(f"SELECT * FROM {table}") == []
 
 
-@pytest.mark.spark
+@pytest.mark.slow
 def test_exactly_once_on_spark(postgres: LocalPostgres, table: str, new_environment: NewEnvironment) -> None:
     pairs(postgres, table, "PRIMARY KEY (id)")
     environment = new_environment(**{"penstock.batch.max-records": 4_000})

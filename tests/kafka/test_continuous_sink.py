@@ -35,7 +35,7 @@ environment.execute("endless")
 """
 
 
-@pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("guarantee", ["AT_LEAST_ONCE", "NONE"])
 def test_records_are_there_before_a_checkpoint_is(

@@ -18,7 +18,7 @@ from tests.kafka.reading import read_all
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.spark
+@pytest.mark.slow
 def test_the_example_goes_on_where_it_was_and_shows_each_balance_once(
     spark: SparkSession, kafka: LocalBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

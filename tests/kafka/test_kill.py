@@ -18,7 +18,7 @@ from tests.kafka.jobs.numbers import Order
 from tests.kafka.topics_of_numbers import TransactionWatch, assert_exact, assert_nothing_wrong_so_far, send_numbers
 from tests.spark.processes import ProcessGroup, Program, process_group, spark_settings
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.slow
 
 # Moments to kill all processes of the job at: soon after the start, some time after it has published something new, and
 # while one of its transactions is open, which stays so until the next run.

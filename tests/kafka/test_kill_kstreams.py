@@ -15,7 +15,7 @@ from tests.kafka.test_kill import EARLY, IN_TRANSACTION, PARTITIONS, SOME_TIME, 
 from tests.kafka.topics_of_numbers import TransactionWatch, send_numbers
 from tests.spark.processes import process_group
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.slow
 
 
 def kill_test(

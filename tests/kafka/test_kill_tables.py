@@ -16,7 +16,7 @@ from tests.spark.jobs.deaths import AFTER_SEAL, BEFORE_SEAL, TORN_SEAL
 from tests.spark.processes import ProcessGroup, kill, process_group, spark_settings
 from tests.spark.test_kill_driver import AT_START, FROM_OUTSIDE, PYTHON_ONLY, run_until_killed
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.slow
 
 
 def run_with_kills(order: partial[Order], folder: Path, seed: int, moments: list[str], count: int, deaths: int) -> None:

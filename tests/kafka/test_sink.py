@@ -450,7 +450,7 @@ def test_without_a_promise_failures_are_counted(kafka: LocalBroker, topic: NewTo
 # ---- on Spark: small batches are published by the driver, large ones by workers ----
 
 
-@pytest.mark.spark
+@pytest.mark.slow
 def test_on_spark(kafka: LocalBroker, topic: NewTopic, new_environment: NewEnvironment) -> None:
     name = topic(partitions=3)
     environment = new_environment(2, "checkpoint", **{"penstock.batch.max-records": 60_000})

@@ -16,7 +16,7 @@ from tests.kafka.topics_of_numbers import TransactionWatch, assert_exact, send_n
 from tests.spark.jobs import outcome
 from tests.spark.processes import Program, process_group, spark_settings
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.slow
 
 WIDTH = 1_000
 MEGABYTE = 1_000_000

@@ -34,8 +34,6 @@ from penstock.testing import CollectSink, ManualClock
 from tests.kafka.conftest import NewTopic
 from tests.kafka.producing import produce, produce_in_transactions
 
-pytestmark = pytest.mark.turns(2, group="the source of Kafka")
-
 LATEST = KafkaOffsetsInitializer.latest()
 EARLIEST = KafkaOffsetsInitializer.earliest()
 NO_WATERMARKS = WatermarkStrategy.no_watermarks()

@@ -17,7 +17,7 @@ from tests.kafka.producing import produce
 from tests.spark.conftest import NewEnvironment
 from tests.spark.waiting import wait_until
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.slow
 
 COUNT = 3_000
 

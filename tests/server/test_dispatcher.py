@@ -20,7 +20,7 @@ from tests.spark.waiting import wait_until
 
 __all__ = ["postgres"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.turns(2, group="dispatchers")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def test_a_program_runs_to_its_end_and_is_remembered(tmp_path: Path) -> None:

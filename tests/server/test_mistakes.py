@@ -17,7 +17,7 @@ from penstock.cli.commands import app
 from tests.server.servers import server
 from tests.spark.waiting import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.turns(2, group="mistakes")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def started(folder: Path, *options: str) -> str:

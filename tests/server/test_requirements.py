@@ -16,7 +16,7 @@ from tests.server.packages import only_from, waiting_package, wheel
 from tests.server.servers import Server, server
 from tests.spark.waiting import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.turns(2, group="requirements")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 SHOW = "import sys, {package}\nprint({package}.__file__, {package}.SHADE, *sys.argv[1:])\n"
 

@@ -18,7 +18,7 @@ from tests.server.servers import COUNTING, ENDLESS, SETTINGS, Server, counted, i
 from tests.spark.processes import ProcessGroup, quick_spark
 from tests.spark.waiting import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 OPTIONS = [f"-D{key}={value}" for key, value in SETTINGS.items() if key != "penstock.engine"]
 OPTIONS.append("-Dspark.ui.enabled=true")

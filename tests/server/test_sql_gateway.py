@@ -19,7 +19,7 @@ from tests.server.servers import Server, server
 from tests.server.sql_client import SqlSession, group_of, session_processes
 from tests.spark.waiting import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.turns(2, group="sessions of SQL")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 NUMBERS = """
 CREATE TABLE numbers (id BIGINT, half AS CAST(id AS DECIMAL(10, 2)) / 2, at AS TO_TIMESTAMP_LTZ(id, 3)) WITH (
@@ -249,7 +249,7 @@ def test_a_server_that_ends_leaves_no_session_behind(tmp_path: Path, how: signal
         assert not list((tmp_path / "data" / "sql_sessions").iterdir())
 
 
-@pytest.mark.spark
+@pytest.mark.slow
 def test_a_session_on_spark_and_its_end_with_a_killed_server(tmp_path: Path) -> None:
     with server(tmp_path) as one:
         session = SqlSession.open(one, **{"penstock.engine": "spark", "spark.master": "local[1]"})

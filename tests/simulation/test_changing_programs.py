@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -152,7 +151,6 @@ STEPS: list[tuple[Callable[[DataStream], list[DataStream]], Callable[[Records], 
 KINDS: list[Callable[[int], Any]] = [lambda n: {"n": n, "deep": [n]}, lambda n: Row(n=n, deep=[n])]
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=40, deadline=None)
 @given(
     steps=st.lists(st.tuples(st.integers(0, len(STEPS) - 1), st.integers(0, 50)), min_size=1, max_size=6),

@@ -51,19 +51,16 @@ def checked(seed: int, directory: Path, mode: str = "micro-batch") -> InProcessJ
     return client.job
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("number", range(JOBS))
 def test_a_random_job_gives_what_python_gives(number: int, seed: int, tmp_path: Path) -> None:
     checked(seed + number, tmp_path)
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("number", range(JOBS // 2))
 def test_a_random_job_gives_the_same_in_continuous_mode(number: int, seed: int, tmp_path: Path) -> None:
     checked(seed + number, tmp_path, "continuous")
 
 
-@pytest.mark.turns(3, group="long properties")
 def test_a_seed_replays_the_identical_run(seed: int, tmp_path: Path) -> None:
     for number in range(5):
         runs = [checked(seed + number, tmp_path / f"{number}-{run}") for run in range(2)]

@@ -108,7 +108,6 @@ def check(seed: int) -> None:
             assert Counter(found) == Counter(whole), told
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", range(QUERIES))
 def test_a_random_query_has_one_result_however_it_is_cut(number: int) -> None:
     check(number)

@@ -66,14 +66,12 @@ def cells_by_modes() -> list[tuple[Cell, tuple[str, str]]]:
 
 
 @pytest.mark.slow
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("cell", some_cells(), ids=str)
 def test_a_job_goes_on_from_wherever_it_was_left(tmp_path: Path, cell: Cell) -> None:
     run_cell(tmp_path, cell)
 
 
 @pytest.mark.slow
-@pytest.mark.turns(3)
 @pytest.mark.parametrize(("cell", "modes"), cells_by_modes(), ids=str)
 def test_a_job_goes_on_in_continuous_mode_and_back(tmp_path: Path, cell: Cell, modes: tuple[str, str]) -> None:
     run_cell(tmp_path, cell, modes)

@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = str(Path(__file__).parent)
     for item in items:
         if str(item.path).startswith(here):
-            item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

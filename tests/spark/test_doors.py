@@ -20,7 +20,7 @@ from tests.spark.installed import (
 from tests.spark.processes import QUICK_JAVA, quick_spark
 from tests.spark.test_cluster import cluster, cluster_settings
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.turns(2, group="doors")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 SUBMIT = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
 

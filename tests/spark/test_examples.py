@@ -14,8 +14,6 @@ import pyarrow.dataset
 import pytest
 from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.turns(2, group="examples")
-
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 LoadExample = Callable[[str], ModuleType]

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.turns(2, group="examples in documents")
-
 DOCUMENTS = Path(__file__).parents[2] / "docs"
 # Run by tests/server, tests/typing, tests/kafka, and cli, kstreams, table and testing_plugin of tests/unit.
 RUN_ELSEWHERE = {

@@ -21,8 +21,6 @@ from penstock.datastream import (
 from penstock.errors import ConfigurationError, GraphError, JobFailedError, LikelyMistakeWarning
 from tests.spark.conftest import NewEnvironment
 
-pytestmark = pytest.mark.turns(2, group="failures on Spark")
-
 HERE = Path(__file__).name
 
 

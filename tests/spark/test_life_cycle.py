@@ -22,8 +22,6 @@ from penstock.errors import CheckpointError, JobCancelledError, JobFailedError
 from tests.spark.conftest import NewEnvironment
 from tests.spark.waiting import wait_until
 
-pytestmark = pytest.mark.turns(2, group="lives of jobs")
-
 KEYS = 5
 
 

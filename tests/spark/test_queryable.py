@@ -110,7 +110,6 @@ def test_queries_during_kills_of_a_process_without_spark(seed: int, tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.spark
 def test_queries_during_kills_show_sealed_versions_only(seed: int, tmp_path: Path) -> None:
     reader = run_with_kills(tmp_path, seed, KILLS)
     assert len(reader.positions) > KILLS
@@ -118,6 +117,6 @@ def test_queries_during_kills_show_sealed_versions_only(seed: int, tmp_path: Pat
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-@pytest.mark.spark
+@pytest.mark.slow
 def test_the_same_with_many_kills(seed: int, tmp_path: Path) -> None:
     run_with_kills(tmp_path, seed, SOAK_KILLS)

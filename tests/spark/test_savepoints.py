@@ -26,8 +26,6 @@ from tests.spark.processes import PATIENCE_SECONDS, process_group, spark_setting
 from tests.spark.test_life_cycle import KEYS, Numbered, published
 from tests.spark.waiting import wait_until
 
-pytestmark = pytest.mark.turns(2, group="savepoints on Spark")
-
 COUNT = 400
 HOUR_MS = 3_600_000
 A_FEW = {"penstock.batch.max-records": 6}  # so few that the job lasts long enough on any machine

@@ -151,7 +151,6 @@ def drawn(batch: SparkSession, seed: int) -> Iterator[Tables]:
     values.clear()
 
 
-@pytest.mark.turns(8)  # of every family; the long run below asks all of them, of many tables
 @pytest.mark.parametrize("query", CASES)
 def test_a_streaming_query_gives_what_spark_gives_at_once(
     query: Query, drawn: Tables, batch: SparkSession, seed: int

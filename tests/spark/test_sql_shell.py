@@ -14,7 +14,7 @@ from tests.spark.processes import QUICK_JAVA
 from tests.spark.waiting import wait_until
 from tests.unit.cli.terminal import CTRL_C, ENTER, Terminal
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PROMPT = "Penstock SQL>"
 INIT = """

@@ -21,8 +21,6 @@ from tests.spark.conftest import NewEnvironment
 from tests.spark.test_life_cycle import numbering_job, values
 from tests.spark.waiting import wait_until
 
-pytestmark = pytest.mark.turns(2, group="troubles")
-
 AN_HOUR = RestartStrategies.fixed_delay_restart(1_000_000, 3_600_000)
 
 

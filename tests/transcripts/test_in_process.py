@@ -14,20 +14,17 @@ CHOSEN = 60
 SOAK_SEEDS = 20
 
 
-@pytest.mark.turns(2)
 @pytest.mark.parametrize("transcript", ALL, ids=lambda transcript: transcript.name)
 def test_transcript(transcript: Transcript) -> None:
     play_in_process(transcript)
 
 
-@pytest.mark.turns(3, group="long properties")
 def test_transcripts_at_random(seed: int) -> None:
     """Others in every run: a failure names the transcript, and the seed printed with it chooses it again."""
     for transcript in random.Random(seed).sample(AT_RANDOM, CHOSEN):
         play_with_seed(transcript, seed)
 
 
-@pytest.mark.turns(3, group="long properties")
 def test_transcripts_in_continuous_mode(seed: int) -> None:
     """Rows and barriers in any order; a failure names the transcript and the seed."""
     for transcript in random.Random(seed).sample(AT_RANDOM, CHOSEN):

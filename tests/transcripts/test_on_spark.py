@@ -12,7 +12,7 @@ from penstock.testing.transcripts import Transcript, TranscriptMismatch
 from tests.transcripts.every_case import ALL
 from tests.transcripts.mutants import MUTANTS, Mutant, mutated
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 SEEN_ON_SPARK = [mutant for mutant in MUTANTS if not mutant.fades]
 
@@ -41,14 +41,12 @@ def failed(
     return found
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("transcript", ALL, ids=lambda transcript: transcript.name)
 def test_transcript(transcript: Transcript, failed: dict[str, TranscriptMismatch]) -> None:
     if transcript.name in failed:
         raise failed[transcript.name]
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("mutant", SEEN_ON_SPARK, ids=lambda mutant: mutant.__name__)
 def test_a_broken_operator_is_caught(mutant: type[Mutant], failed: dict[str, TranscriptMismatch]) -> None:
     assert mutated(mutant).name in failed

@@ -184,9 +184,6 @@ def test_an_unknown_backend_is_refused() -> None:
 
 
 # Kills
-
-
-@pytest.mark.turns(2)
 @on_disk
 def test_a_kill_at_any_moment_leaves_the_old_version_or_the_new(backend: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", killed_writer.__name__, backend, str(tmp_path)]

@@ -76,7 +76,6 @@ def test_auctions_end_after_they_begin_and_sell_for_more_than_they_begin_with(au
     assert {row["category"] for row in auctions} == {10, 11, 12, 13, 14}
 
 
-@pytest.mark.turns(3, group="long properties")
 def test_q2_q15_and_q19_agree_with_plain_python(bids: list[Row]) -> None:
     assert result("q2") == sorted([str(row["auction"]), str(row["price"])] for row in bids if row["auction"] % 123 == 0)
     (day,) = result("q15")
@@ -104,7 +103,6 @@ def test_q9_finds_the_winning_bid_of_each_auction(bids: list[Row], auctions: lis
     assert {int(row[0]): int(row[5]) for row in result("q9")} == prices
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("query", sorted(set(QUERIES) - CLOCKED - {"q2", "q9", "q15", "q19"}))
 def test_a_query_finds_something(query: str) -> None:
     assert table(rows_of(QUERIES[query], query, events=1_000))

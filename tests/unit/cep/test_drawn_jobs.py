@@ -23,7 +23,6 @@ def assert_core_agrees(case: dict[str, Any]) -> None:
     assert sorted(found) == sorted(sorted(names) for names in case["names"]), case
 
 
-@pytest.mark.turns(3, group="long properties")
 def test_the_core_finds_what_trying_everything_finds(seed: int) -> None:
     cases = chance.cases(seed, 400, streams=3)
     for case in cases:
@@ -46,7 +45,6 @@ def assert_crashing_jobs_agree(seed: int, state: str, *, count: int) -> None:
     assert chance.wrong(cases, played) == []
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("state", ["memory", "lmdb"])
 def test_jobs_that_are_cut_and_crash_at_random_find_the_same(seed: int, state: str) -> None:
     assert_crashing_jobs_agree(seed, state, count=20)

@@ -289,9 +289,6 @@ def test_python_functions_are_kept_and_opened() -> None:
 
 
 # ---- against the matcher ----
-
-
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.tuples(drawn.parts(), drawn.windows, st.sampled_from(["no_skip", "skip_to_next"])), max_size=3),

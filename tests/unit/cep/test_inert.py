@@ -50,7 +50,6 @@ def found_in(pattern: Pattern, events: list[Any]) -> tuple[list[str], list[str]]
     return [json.dumps(each) for each in core.matches], [json.dumps(each) for each in core.timeouts]
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", ["chosen", "groups", "random"])
 def test_without_inert_events_the_measured_cases_give_the_same(name: str) -> None:
     left_out = 0
@@ -64,7 +63,6 @@ def test_without_inert_events_the_measured_cases_give_the_same(name: str) -> Non
     assert left_out >= 5
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=200, deadline=None)
 @given(drawn.parts(), drawn.events(size=12), drawn.windows)
 def test_without_inert_events_any_pattern_gives_the_same(

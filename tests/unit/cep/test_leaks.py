@@ -23,7 +23,6 @@ PATTERNS = [
 ]
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("skip", SKIPS)
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_rows_and_timers_are_bounded_and_go_with_the_windows(pattern: str, skip: str, seed: int) -> None:
@@ -63,7 +62,6 @@ def test_nothing_is_left_of_drawn_patterns_in_event_and_processing_time(seed: in
                 assert (harness.num_keyed_state_entries(), *left) == (0, 0, 0), text
 
 
-@pytest.mark.turns(3, group="long properties")
 def test_the_benchmark_measures_a_run_that_stays_flat_and_sees_one_that_grows() -> None:
     points, left = benchmark.measured(50_000 // 5)
     assert len(points) >= 2

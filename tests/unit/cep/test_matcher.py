@@ -41,7 +41,6 @@ def test_matches_and_timeouts_are_those_that_flink_was_measured_to_give(name: st
         assert found == {kind: sorted_cases(case[kind]) for kind in ("matches", "timeouts")}, case
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=400, deadline=None)
 @given(drawn.parts(), drawn.events(), drawn.windows)
 def test_matches_are_those_that_trying_everything_finds(
@@ -56,7 +55,6 @@ def _in_order(match: dict[str, list[Any]]) -> list[Any]:
     return sorted((event for events in match.values() for event in events), key=lambda event: int(event[0][1:]))
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=200, deadline=None)
 @given(drawn.parts(), drawn.events(12))
 def test_nothing_is_kept_that_no_partial_match_needs(

@@ -87,7 +87,6 @@ def left_in_the_middle(folder: Path, parallelism: int, looked_for: Pattern) -> s
     return path
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("skip", ["no_skip", "skip_past_last_event"])
 @pytest.mark.parametrize(("before", "after"), [(1, 3), (4, 2), (2, 2), (5, 1)])
 def test_any_parallelism_goes_on_with_matches_that_are_half_finished(

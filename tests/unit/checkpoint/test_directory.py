@@ -250,7 +250,6 @@ BATCHES = st.tuples(
 )
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=st.lists(BATCHES, max_size=12), retained=st.integers(1, 3))
 def test_cleaning_removes_nothing_that_a_retained_seal_needs_and_everything_else(

@@ -176,7 +176,6 @@ def note_what_ran(case: Any, client: InProcessJobClient) -> None:
     SEEN[case.__name__] = {op.kind for op in operators}, sinks, sources
 
 
-@pytest.mark.turns(3)
 @pytest.mark.usefixtures("without_broker")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_no_class_of_ours_is_on_disk(tmp_path: Path, case: Any) -> None:

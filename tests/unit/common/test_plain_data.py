@@ -70,7 +70,6 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@pytest.mark.turns(3, group="long properties")
 @given(PLAIN)
 def test_plain_data_come_back_as_they_were(value: Any) -> None:
     assert same(unpack(pack(value)), value)

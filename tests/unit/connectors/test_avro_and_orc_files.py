@@ -111,7 +111,6 @@ def test_chunks_of_many_batches_become_one_file(tmp_path: Path, kind: str) -> No
     assert read(file) == expected
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", READERS)
 @pytest.mark.parametrize(
     "change",

@@ -167,7 +167,6 @@ batches = st.lists(
 )
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=40, deadline=None)
 @given(plan=batches, strategy=strategies, compactor=st.sampled_from([CONCAT, FileCompactor.identical_file_compactor()]))
 def test_every_record_shows_once_and_in_order(plan: list[Any], strategy: Any, compactor: FileCompactor) -> None:
@@ -189,7 +188,6 @@ def test_every_record_shows_once_and_in_order(plan: list[Any], strategy: Any, co
         assert not (base / STAGING).exists()
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_a_job_that_crashes_again_and_again_compacts_exactly_once(tmp_path: Path, seed: int) -> None:
     environment = StreamExecutionEnvironment.in_process(seed, crash_rate=0.1)

@@ -63,7 +63,6 @@ policies = st.just(ON_CHECKPOINT) | st.builds(
 )
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("kind", FORMATS)
 @settings(max_examples=10)
 @given(plan=batches, policy=policies, step_ms=st.integers(0, 30), last=st.booleans())

@@ -326,7 +326,6 @@ def job(path: Path, inline_bytes: int, *crash_at: int) -> InProcessJob:
     return client.job
 
 
-@pytest.mark.turns(2)
 @pytest.mark.parametrize("inline_bytes", [0, 64 * 1024])
 def test_a_death_at_any_step_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch, inline_bytes: int) -> None:
     monkeypatch.setattr(jdbc_databases.SqliteDatabase, "connect", _careless)

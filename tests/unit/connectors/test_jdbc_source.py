@@ -47,7 +47,6 @@ def collected(source: Any, seed: int | None = None, **more: Any) -> list[Any]:
     return list(env.from_source(source, None, "orders").execute_and_collect())
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
 def test_everything_is_read_once(database: Path, seed: int | None) -> None:
     crashes = {} if seed is None else {"crash_rate": 0.03}

@@ -53,7 +53,6 @@ def write_all(folder: Path) -> dict[str, FileSource]:
     }
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("kind", ["csv", "json", "gz", "parquet", "orc"])
 @pytest.mark.parametrize("seed", [None, 1, 2])
 def test_every_row_once_whatever_is_cut_and_killed(tmp_path: Path, kind: str, seed: int | None) -> None:

@@ -44,7 +44,6 @@ def read_all(source: SplitSource, parallelism: int) -> list[list]:
     return [read_range(source, split, count, 0, source.split_end(split, count)) for split in range(count)]
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("kind", SOURCES)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), count=st.integers(0, 60), parallelism=st.integers(1, 7))

@@ -59,7 +59,6 @@ def numbers_in(folder: Path) -> Counter[str]:
 EACH_ONCE = Counter(str(number) for number in range(12))
 
 
-@pytest.mark.turns(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_death_at_any_step_changes_nothing(tmp_path: Path, way: str) -> None:
     calm = Steps()

@@ -151,7 +151,6 @@ def test_a_job_that_did_not_read_everything_keeps_nothing(end: Callable[[Any], N
     assert collected(cached) == list(range(1, 101))
 
 
-@pytest.mark.turns(3, group="long properties")
 def test_a_job_that_is_run_in_pieces_and_crashes_keeps_each_record_once(noted: Noted) -> None:
     options: dict[str, Any] = {"seed": 7, "crash_rate": 0.2}
     environment = environment_of(3, **options)

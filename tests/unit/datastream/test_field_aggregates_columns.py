@@ -110,7 +110,6 @@ def windowed(assigner: Any, key: Any) -> Any:
     return build
 
 
-@pytest.mark.turns(3, group="long properties")
 @given(records=st.lists(RECORDS, max_size=40), assigner=WINDOWS, key=KEYS, seed=st.integers(0, 99))
 @settings(max_examples=12)
 def test_windows_and_what_is_late_for_them(records: list[Any], assigner: Any, key: Any, seed: int) -> None:
@@ -118,7 +117,6 @@ def test_windows_and_what_is_late_for_them(records: list[Any], assigner: Any, ke
     assert run(records, True, seed, build) == run(records, False, seed, build)  # the same seed: the same cuts
 
 
-@pytest.mark.turns(3, group="long properties")
 @given(records=st.lists(RECORDS, min_size=10, max_size=40), assigner=WINDOWS, seed=st.integers(0, 99))
 @settings(max_examples=8)
 def test_windows_of_a_job_that_crashes(records: list[Any], assigner: Any, seed: int) -> None:

@@ -154,7 +154,6 @@ def check_built_in(kind: str, method: str, two_phase: str, drawn: Any, seed: int
     assert found == sorted(map(BUILT_IN[method], windows.values()), key=repr)
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("two_phase", MODES)
 @pytest.mark.parametrize("fold", FOLDS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -162,7 +161,6 @@ def test_elements_that_come_back_to_an_earlier_pane_keep_their_place(kind: str, 
     check_fold(kind, fold, two_phase, OUT_OF_ORDER, 0)
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=40)
 @given(
     kind=st.sampled_from(KINDS),
@@ -177,7 +175,6 @@ def test_elements_of_one_sender_are_combined_as_they_came(
     check_fold(kind, fold, two_phase, drawn, seed)
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("two_phase", MODES)
 @pytest.mark.parametrize("method", BUILT_IN)
 @pytest.mark.parametrize("kind", KINDS)
@@ -185,7 +182,6 @@ def test_built_in_aggregations_of_a_pane_that_comes_back(kind: str, method: str,
     check_built_in(kind, method, two_phase, OUT_OF_ORDER, 0)
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=40)
 @given(
     kind=st.sampled_from(KINDS),

@@ -73,7 +73,6 @@ def run(steps: list[Any], assigner: Any, function: Any, salts: int | None, seed:
     return sorted(method(function, WithWindow()).execute_and_collect())
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=25)
 @given(
     steps=STEPS,

@@ -141,7 +141,6 @@ class InField(_Keyed):
         yield plus(self.record, value)
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("function", [InValueState, InListState, InMapState])
 @pytest.mark.parametrize("chained", [False, True])
 def test_what_was_emitted_does_not_change_with_the_state(

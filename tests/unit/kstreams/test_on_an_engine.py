@@ -78,7 +78,6 @@ def driven(name: str, events: list[Event]) -> list[Row]:
     return [tuple(row) for step in steps for row in step]
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", ONE_TOPIC)
 def test_a_job_gives_what_the_driver_gives(name: str, seed: int) -> None:
     events = random_input(PROGRAMS[name], seed)
@@ -93,7 +92,6 @@ def test_a_job_gives_what_the_driver_gives(name: str, seed: int) -> None:
 ALONE = [name for name in ONE_TOPIC if len(Program().build(PROGRAMS[name]).groups()) == 1]
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", ALONE)
 def test_each_partition_has_a_time_of_its_own(name: str, seed: int) -> None:
     partitions = 3
@@ -105,7 +103,6 @@ def test_each_partition_has_a_time_of_its_own(name: str, seed: int) -> None:
     assert sorted(found, key=repr) == sorted(expected, key=repr)
 
 
-@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", TABLES)
 def test_joined_tables_end_up_the_same(name: str, seed: int) -> None:
     events = [event for event in random_input(PROGRAMS[name], seed, length=120) if event["key"] is not None]

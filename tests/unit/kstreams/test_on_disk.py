@@ -11,7 +11,6 @@ from tests.conformance.kstreams.programs import PROGRAMS, random_input
 TEXT = Serdes.String()
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_no_class_of_ours_is_in_the_state(name: str) -> None:
     topology = Program().build(PROGRAMS[name])

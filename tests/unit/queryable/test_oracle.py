@@ -73,7 +73,6 @@ def checked(seed: int, directory: Path) -> Looker:
     return looker
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("number", range(RUNS))
 def test_queries_at_every_step_show_sealed_versions_only(number: int, seed: int, tmp_path: Path) -> None:
     looker = checked(seed + number, tmp_path / "checkpoint")

@@ -205,7 +205,6 @@ def test_a_reader_sees_one_version_while_the_next_one_is_written(tmp_path: Path)
             assert [*view.scan(b"")] != before
 
 
-@pytest.mark.turns(3, group="long properties")
 def test_threads_that_read_while_versions_come_never_see_a_mix(tmp_path: Path) -> None:
     """All states of all keys are read in one transaction; they must fit each other, whatever is written meanwhile."""
     records = records_of(500)

@@ -50,7 +50,6 @@ def executed(environment: StreamExecutionEnvironment, streams: dict[str, DataStr
     return {name: sink.results for name, sink in sinks.items()}, client.job
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=20)
 @given(
     values=TRADES,

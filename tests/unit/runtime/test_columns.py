@@ -122,7 +122,6 @@ PARTITIONINGS: list[Partitioning] = [
 ]
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=60, deadline=None)
 @given(
     partitioning=st.sampled_from(PARTITIONINGS),
@@ -171,7 +170,6 @@ def test_rows_of_tables_go_where_their_keys_say(seed: int, fields: tuple[int, ..
     assert sent[0].rows and all(holds_columns(row.payload) for row in sent[0].rows)
 
 
-@pytest.mark.turns(3, group="long properties")
 @settings(max_examples=100, deadline=None)
 @given(batch=batches(), form=st.sampled_from(FORMS), field=st.sampled_from([*FIELDS, "d", 0, 2, 3]))
 def test_a_column_is_what_the_objects_have(batch: pa.RecordBatch, form: Any, field: Any) -> None:

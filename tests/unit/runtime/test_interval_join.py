@@ -288,7 +288,6 @@ EVENTS = st.lists(
 BOUNDS = st.tuples(st.integers(-6, 6), st.integers(-2, 6)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("join_type", JOIN_TYPES, ids=["inner", "left", "right", "full"])
 @given(bounds=BOUNDS, events=EVENTS, block_size=st.integers(1, 4))
 @settings(max_examples=40, deadline=None)

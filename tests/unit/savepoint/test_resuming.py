@@ -61,7 +61,6 @@ WAYS = {
 }
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("way", "before", "after"),
     [

@@ -203,7 +203,6 @@ def steps_of(kind: str, draw: random.Random, count: int) -> Iterator[tuple[Any, 
         yield draw.choice("aab"), action, name, draw.choice("ppq"), draw.randrange(10), passed, boundary
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", VIEWS)
 @pytest.mark.parametrize("returns", [False, True])
 @pytest.mark.parametrize("touches", [False, True])

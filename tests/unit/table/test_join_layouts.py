@@ -78,7 +78,6 @@ ORDERS: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("over", ["a savepoint", "its checkpoint"])

@@ -286,7 +286,6 @@ def valleys(ticks: Iterable[Tick]) -> list[tuple[Any, ...]]:
     return sorted(result)
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("state", ["memory", "lmdb"])
 def test_cuts_and_crashes_change_nothing(seed: int, state: str) -> None:
     ticks = drawn_ticks(seed, 150)

@@ -80,7 +80,6 @@ def expected(orders: list[Row], rates: list[Row], is_left: bool) -> Counter[Any]
     return Counter([each for each in found if is_left or each[3] is not None])
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("left", ["", "LEFT"])
 @pytest.mark.parametrize("crash_rate", [0.0, 0.03])
 def test_each_row_finds_its_version_whatever_happens(seed: int, left: str, crash_rate: float) -> None:

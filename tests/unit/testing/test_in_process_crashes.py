@@ -64,7 +64,6 @@ def run(directory: Path, policy: RollingPolicy, *crash_at: int) -> tuple[InProce
 EXPECTED = Counter(["9 ab", "9 x", "19 c", "19 y", "29 z"])
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_crash_at_any_step_changes_nothing(tmp_path: Path, policy: str) -> None:
     calm, lines, collected = run(tmp_path / "calm", POLICIES[policy])

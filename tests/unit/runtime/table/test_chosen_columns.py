@@ -14,7 +14,6 @@ from penstock.vocabulary.sql.ordering import SortField
 from tests.unit.runtime.table.as_columns import KEYS, TIME, TYPES, feed_columns, played_both, random_rows
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("with_insert", [True, False], ids=["+I first", "+U first"])
 @pytest.mark.parametrize("with_before", [True, False], ids=["with -U", "without -U"])
 @pytest.mark.parametrize("name", ["text", "number", "both"])
@@ -63,7 +62,6 @@ def rows_to_rank(random: Random, count: int) -> list[tuple[Any, ...]]:
     return rows
 
 
-@pytest.mark.turns(6)
 @pytest.mark.parametrize("top", _TOPS)
 @pytest.mark.parametrize("order", _ORDERS)
 @pytest.mark.parametrize("name", ["text", "both"])

@@ -67,7 +67,6 @@ TEXT_CALLS = (
 )
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("with_before", [True, False], ids=["with -U", "without -U"])
 @pytest.mark.parametrize("name", ["text", "number", "both"])
 def test_a_group_by_puts_out_the_same_changelog(seed: int, name: str, with_before: bool) -> None:
@@ -90,7 +89,6 @@ def test_a_group_by_puts_out_the_same_changelog(seed: int, name: str, with_befor
     assert len(by_rows) == len(by_columns)
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("with_before", [True, False], ids=["with -U", "without -U"])
 @pytest.mark.parametrize("counts", [True, False], ids=["a count of all rows", "none"])
 @pytest.mark.parametrize("keys", [1, 7], ids=["one key", "seven"])
@@ -126,7 +124,6 @@ DISTINCT_CALLS = (
 )
 
 
-@pytest.mark.turns(2)
 @pytest.mark.parametrize("most", [1, 64], ids=["each value a row of state", "all in one"])
 @pytest.mark.parametrize("name", ["number", "both"])
 def test_distinct_counts_of_columns_are_those_of_rows(
@@ -236,7 +233,6 @@ def watermarks(random: Random, rows: list[Any], lateness: int) -> dict[int, int]
     return marks
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("lateness", [10, 1], ids=["in time", "some late"])
 @pytest.mark.parametrize("keys", KEYS)
 @pytest.mark.parametrize("name", WINDOWS)
@@ -260,7 +256,6 @@ def test_windows_of_columns_are_those_of_rows(seed: int, name: str, keys: str, l
     assert [row[-1] for row in found[1][0]] == sorted(row[-1] for row in found[1][0])  # windows come in their order
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("lateness", [10, 1], ids=["in time", "some late"])
 @pytest.mark.parametrize("keys", KEYS)
 def test_windows_that_rows_come_with_are_the_same_in_columns(seed: int, keys: str, lateness: int) -> None:
@@ -292,7 +287,6 @@ def test_windows_that_rows_come_with_are_the_same_in_columns(seed: int, keys: st
     assert bool(found[0][1]) is (lateness == 1)
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("lateness", [10, 1], ids=["in time", "some late"])
 @pytest.mark.parametrize("keys", ["text", "number", "both"])
 def test_sessions_of_columns_are_those_of_rows(seed: int, keys: str, lateness: int) -> None:
@@ -315,7 +309,6 @@ def test_sessions_of_columns_are_those_of_rows(seed: int, keys: str, lateness: i
     assert by_rows[1] == by_columns[1]
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("keys", KEYS)
 @pytest.mark.parametrize("name", WINDOWS)
 def test_two_phases_give_what_one_gives(seed: int, name: str, keys: str) -> None:
@@ -434,7 +427,6 @@ def joined(random: Random, make: Any, steps: list[tuple[int, list[Any]]], *, as_
     return materialized(results)
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("null_safe", [False, True], ids=["=", "is not distinct from"])
 @pytest.mark.parametrize("condition", ["none", "kernel", "rows"])
 def test_a_join_of_columns_has_the_pairs_of_rows(seed: int, condition: str, null_safe: bool) -> None:

@@ -74,7 +74,6 @@ def joined_near(random: Random, make: Any, steps: list[Any], *, as_columns: bool
     return results
 
 
-@pytest.mark.turns(2)
 @pytest.mark.parametrize("condition", ["none", "kernel", "rows"])
 def test_an_interval_join_of_columns_has_the_pairs_of_rows(seed: int, condition: str) -> None:
     random = Random(seed)

@@ -106,7 +106,6 @@ def unique_rows() -> Any:
     return lambda random: (random.choice(["a", "b", "c", None]), next(numbers))
 
 
-@pytest.mark.turns(3, group="long properties")
 @pytest.mark.parametrize("join", JoinKind, ids=lambda join: join.name)
 @pytest.mark.parametrize("condition", [False, True], ids=["keys only", "condition"])
 @pytest.mark.parametrize("unique", [None, (1,)], ids=["counted", "by unique key"])

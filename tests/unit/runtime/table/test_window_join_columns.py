@@ -82,7 +82,6 @@ def joined(random: Random, make: Any, key: RowKey, steps: list[Step], share: flo
     return results, late
 
 
-@pytest.mark.turns(5)
 @pytest.mark.parametrize("filter_nulls", [True, False], ids=["=", "is not distinct from"])
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("name", KEYS)

@@ -48,7 +48,6 @@ def rows_as_columns(draw: st.DrawFn) -> tuple[Any, list[pa.Array]]:
     return Types.TUPLE([declared for _, declared, _ in chosen]), columns
 
 
-@pytest.mark.turns(3, group="long properties")
 @given(rows_as_columns())
 def test_bytes_are_those_of_each_row(drawn: tuple[Any, list[pa.Array]]) -> None:
     row_type, columns = drawn

@@ -11,7 +11,6 @@ FILES = ["operators.json", "functions.json", "functions_not_null.json", "edge_ca
 CASES = [case for file in FILES for case in measured(file)]
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("case", [each for each in CASES if each.values is not None], ids=lambda case: case.name)
 def test_type_and_values_are_flinks(case: Case) -> None:
     expression = bound(case)
