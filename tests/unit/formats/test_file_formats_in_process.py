@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import random
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,12 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
+from pyarrow.fs import LocalFileSystem
 
 from penstock.common import Row, Types
+from penstock.connectors.files.listing import ListedFile
+from penstock.connectors.files.readers import AvroReader, ColumnReader, FileReader, TextReader
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.datastream.formats.avro import AvroInputFormat, AvroSchema
@@ -139,6 +145,73 @@ def test_an_avro_file_that_is_cut_short_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.avro").write_bytes(whole[: len(whole) - random.Random(1).randint(1, 100)])
     with pytest.raises((JobFailedError, SourceError), match=r"a\.avro is not a complete Avro file"):
         collected(FileSource.avro(tmp_path))
+
+
+def damaged(whole: bytes, random: random.Random) -> bytes:
+    """A file cut short, with bits flipped, with bytes lost or put in."""
+    found = bytearray(whole)
+    at = random.randrange(len(found))
+    match random.randrange(4):
+        case 0:
+            del found[at:]
+        case 1:
+            found[at] ^= 1 << random.randrange(8)
+        case 2:
+            del found[at : at + random.randrange(1, 40)]
+        case _:
+            found[at:at] = random.randbytes(random.randrange(1, 40))
+    return bytes(found)
+
+
+def write_lines(path: Path, numbers: range) -> None:
+    codec = "gzip" if path.suffix == ".gz" else "bz2"
+    with pa.CompressedOutputStream(str(path), codec) as stream:
+        stream.write("".join(f"{number}, and more\n" for number in numbers).encode())
+
+
+def write_columns(path: Path, numbers: range) -> None:
+    table = pa.table({"id": list(numbers), "text": [f"text {number}" for number in numbers]})
+    if path.suffix == ".orc":
+        orc.write_table(table, path, compression="zlib")
+    else:
+        pq.write_table(table, path, row_group_size=100, compression="gzip", write_page_checksum=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        *((f"a-{codec}.avro", partial(write_avro, codec=codec)) for codec in ("null", "deflate", "bzip2", "xz")),
+        ("a.parquet", write_columns),
+        ("a.orc", write_columns),
+        ("a.txt.gz", write_lines),
+        ("a.txt.bz2", write_lines),
+    ],
+)
+def test_a_damaged_file_is_named_or_read_and_nothing_else(
+    tmp_path: Path, name: str, write: Callable[[Path, range], None], seed: int
+) -> None:
+    path, chance = tmp_path / name, random.Random(seed)
+    write(path, range(300))
+    whole, named = path.read_bytes(), 0
+    reader: FileReader
+    match path.suffix:
+        case ".avro":
+            reader = AvroReader(None, "dict")
+        case ".parquet" | ".orc":
+            reader = ColumnReader(path.suffix[1:], pa.schema({"id": pa.int64(), "text": pa.string()}), "tuple")
+        case _:
+            reader = TextReader(pa.schema({"value": pa.string()}), "value")
+    for _ in range(150):
+        path.write_bytes(damaged(whole, chance))
+        try:
+            positions = reader.positions(LocalFileSystem(), ListedFile(str(path), path.stat().st_size, 0))
+            for _ in reader.read(LocalFileSystem(), str(path), 0, positions):
+                pass
+        except SourceError as error:
+            named += 1
+            assert name in str(error)
+            assert "Put a good copy in its place" in str(error)
+    assert named > 30, "most damages are noticed"
 
 
 def test_parquet_by_an_avro_schema(tmp_path: Path) -> None:

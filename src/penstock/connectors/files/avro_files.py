@@ -10,6 +10,7 @@ from pyarrow import fs as arrow_fs
 
 from penstock.common.avro_type import AvroSchema
 from penstock.common.types import Row
+from penstock.connectors.files.damaged import naming
 from penstock.connectors.frame_source import RowFormat
 from penstock.errors import ConfigurationError, SourceError
 from penstock.formats.avro_library import fastavro_library
@@ -37,29 +38,22 @@ def avro_blocks(
 ) -> Iterator[tuple[list[str], list[Any]]]:
     """Field names and records of the blocks that begin at the bytes start..stop-1."""
     library = fastavro_library()
-    try:
-        stream = files.open_input_file(path)
-    except FileNotFoundError:
-        raise SourceError(f"the file {path} is gone, but was not read to its end: put it back") from None
-    with stream:
-        try:
-            blocks = library.block_reader(stream, reader_schema)
-            names = _names(reader_schema or blocks.writer_schema)
-            marker = blocks._header["sync"]
+    with naming(path, "Avro"), files.open_input_file(path) as stream:
+        blocks = library.block_reader(stream, reader_schema)
+        names = _names(reader_schema or blocks.writer_schema)
+        marker = blocks._header["sync"]
+        at = stream.tell()
+        if start > at:
+            at = _behind_marker(stream, marker, max(at, start - _SYNC_BYTES))
+            if at is None:
+                return
+            stream.seek(at)
+        while at < stop and at < stream.size():
+            block = next(blocks, None)
+            if block is None:
+                return
+            yield names, list(block)
             at = stream.tell()
-            if start > at:
-                at = _behind_marker(stream, marker, max(at, start - _SYNC_BYTES))
-                if at is None:
-                    return
-                stream.seek(at)
-            while at < stop and at < stream.size():
-                block = next(blocks, None)
-                if block is None:
-                    return
-                yield names, list(block)
-                at = stream.tell()
-        except (ValueError, EOFError, StopIteration, KeyError, IndexError, TypeError) as error:
-            raise SourceError(f"{path} is not a complete Avro file: {error or type(error).__name__}") from None
 
 
 def _behind_marker(stream: Any, marker: bytes, at: int) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import fs as arrow_fs
 
+from penstock.connectors.files.damaged import naming
 from penstock.errors import SourceError
 
 _PIECE = 1 << 20
@@ -30,22 +31,19 @@ def is_compressed(path: str) -> bool:
     return path.endswith(tuple(_CODECS))
 
 
-def open_bytes(files: arrow_fs.FileSystem, path: str) -> Any:
+def _codec(path: str) -> str | None:
+    return next((name for suffix, name in _CODECS.items() if path.endswith(suffix)), None)
+
+
+def _opened(files: arrow_fs.FileSystem, path: str) -> Any:
     """A stream of a file's bytes, uncompressed."""
-    codec = next((name for suffix, name in _CODECS.items() if path.endswith(suffix)), None)
-    try:
-        raw = files.open_input_file(path)
-        return raw if codec is None else pa.CompressedInputStream(raw, codec)
-    except FileNotFoundError:
-        raise SourceError(
-            f"the file {path} is gone, but was not read to its end: put it back, or start the job again with another "
-            "checkpoint directory"
-        ) from None
+    raw, codec = files.open_input_file(path), _codec(path)
+    return raw if codec is None else pa.CompressedInputStream(raw, codec)
 
 
 def lines_of(files: arrow_fs.FileSystem, path: str, start: int, stop: int | None, end: bytes | None) -> Iterator[bytes]:
     """The lines that begin at the bytes start..stop-1; `end` ends a line, or what ends one anywhere if it is None."""
-    with open_bytes(files, path) as stream:
+    with naming(path, _codec(path) or "text"), _opened(files, path) as stream:
         at = 0
         if start > 0:
             # A line that began before belongs to another range; the line end in front tells whether one begins here.

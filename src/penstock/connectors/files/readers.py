@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyarrow import fs as arrow_fs
 
 from penstock.common.column_block import ColumnBlock
+from penstock.connectors.files.damaged import naming
 from penstock.connectors.files.lines import is_compressed, lines_of
 from penstock.connectors.files.listing import ListedFile
 from penstock.connectors.frame_source import RowFormat, batch_to_block
@@ -187,10 +188,16 @@ class ColumnReader(FileReader):
     def read(self, files: arrow_fs.FileSystem, path: str, start: int, stop: int) -> Iterator[Block]:
         """Read the groups that the rows are in."""
         opened = open_columns(files, path, self.file_format)
-        for first, group in opened.groups(self.schema.names, start, stop):
+        groups = opened.groups(self.schema.names, start, stop)
+        while (found := self._next(groups, path)) is not None:
+            first, group = found
             wanted = group.slice(max(0, start - first), min(stop, first + group.num_rows) - max(start, first))
             for batch in self._fitted(wanted, path).to_batches(max_chunksize=10_000):
                 yield batch_to_block(batch, self.row_format)
+
+    def _next(self, groups: Iterator[tuple[int, pa.Table]], path: str) -> tuple[int, pa.Table] | None:
+        with naming(path, self.file_format):
+            return next(groups, None)
 
     def _fitted(self, table: pa.Table, path: str) -> pa.Table:
         columns = []
@@ -240,13 +247,9 @@ class OpenedColumns:
 
 def open_columns(files: arrow_fs.FileSystem, path: str, file_format: str) -> OpenedColumns:
     """Open a Parquet or ORC file."""
-    try:
+    with naming(path, file_format):
         stream = files.open_input_file(path)
         return _open_parquet(stream) if file_format == "parquet" else _open_orc(stream)
-    except FileNotFoundError:
-        raise SourceError(f"the file {path} is gone, but was not read to its end: put it back") from None
-    except (pa.ArrowException, OSError) as error:
-        raise SourceError(f"{path} is not a complete {file_format} file: {error}") from None
 
 
 def _open_parquet(stream: Any) -> OpenedColumns:
