@@ -15,7 +15,7 @@ from rich.table import Table
 
 sys.path.insert(0, __file__.rpartition("/benchmarks/")[0])
 
-from benchmarks import async_calls, checkpoints, growth, kafka, latency, patterns, results, steps, testkit
+from benchmarks import async_calls, checkpoints, growth, kafka, latency, operators, patterns, results, steps, testkit
 from benchmarks.measuring import run, slope
 from benchmarks.windows import CAPTION, WINDOWS
 from benchmarks.workloads import Build, keyed_count, keyed_timers, map_and_filter
@@ -38,6 +38,7 @@ PARTS = (
     "growth",
     "latency",
     "profile",
+    "operators",
 )
 MEMORY_KEYS = 1_000_000
 MEMORY_LIMIT_MB = 600
@@ -53,6 +54,8 @@ def main() -> int:
         return growth.main(["--scale", str(arguments.scale)])
     if arguments.only == "latency":
         return latency.main([])
+    if arguments.only == "operators":
+        return operators.main(["--records", str(int(operators.RECORDS * arguments.scale))])
     if arguments.only == "profile":
         return steps.main(["--records", str(int(steps.RECORDS * arguments.scale))])
     console = Console()
