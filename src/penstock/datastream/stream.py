@@ -6,12 +6,13 @@ A stream is an environment and the edges a next node will read.
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, overload
 
 from penstock.common.execution_config import ExecutionConfig
-from penstock.common.no_effect import ONE_TIMEOUT, warn_of_no_effect
+from penstock.common.no_effect import ONE_TIMEOUT, level_of_program, warn_of_no_effect
 from penstock.common.state_identity import identity_of
 from penstock.common.type_variables import A, K, R, T_co
 from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
@@ -38,7 +39,7 @@ from penstock.datastream.missing_names import HintsAtNames, refuse_iteration
 from penstock.datastream.node_handle import DataStreamSink, NodeHandle
 from penstock.datastream.selectors import Field, check_field, make_key_selector
 from penstock.datastream.stream_text import stream_html, stream_text
-from penstock.errors import GraphError
+from penstock.errors import GraphError, LikelyMistakeWarning
 from penstock.graph.nodes import NAME_PREFIX, Chaining, Edge, Exchange, Node, Partitioning, Role, bare_name
 from penstock.runtime import operators
 from penstock.vocabulary.expressions import Expression, col, named_expressions
@@ -275,6 +276,13 @@ class DataStream(HintsAtNames, NodeHandle, Generic[T_co]):
         if not isinstance(watermark_strategy, WatermarkStrategy):
             raise GraphError(
                 f"assign_timestamps_and_watermarks: expected a WatermarkStrategy, got {watermark_strategy!r}."
+            )
+        if watermark_strategy.alignment is not None:
+            warnings.warn(
+                "assign_timestamps_and_watermarks: with_watermark_alignment has no effect here, as in Flink, because "
+                "only a source can wait: give the strategy to from_source().",
+                LikelyMistakeWarning,
+                stacklevel=level_of_program(),
             )
         operator = operators.WatermarkOperator(watermark_strategy)
         return self._then("Timestamps/Watermarks", operator, self.output_type, is_checked=False)

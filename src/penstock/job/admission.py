@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.connectors.source import Source
+from penstock.connectors.source import PartitionedSource, Source, SplitSource
 from penstock.errors import GraphError, KeyEncodingError
 from penstock.graph.nodes import Exchange
 from penstock.graph.plan import JobPlan, OutEdge, Vertex
+from penstock.job.plan_sources import alignment_of
 from penstock.keys.codec import encode_key
 from penstock.runtime.failure import short_repr
 from penstock.runtime.operators import SinkOperator, SourceOperator
@@ -24,6 +25,7 @@ def admit(plan: JobPlan, runtime_mode: str) -> bool:
             f"source {unbounded[0].operators[0].name!r} does not end, but the runtime mode is BATCH: use STREAMING, "
             "or a bounded source"
         )
+    _check_alignment(plan)
     for vertex in plan.sources():
         _source(vertex).validate(vertex.operators[0].name)
     for vertex in plan.vertices:
@@ -43,6 +45,16 @@ def _source(vertex: Vertex) -> Source:
     operator = vertex.operators[0].operator
     assert isinstance(operator, SourceOperator)
     return operator.source
+
+
+def _check_alignment(plan: JobPlan) -> None:
+    """Refuse to promise that sources keep together whose batches Spark decides."""
+    for vertex in plan.sources():
+        if alignment_of(vertex) is not None and not isinstance(_source(vertex), SplitSource | PartitionedSource):
+            raise GraphError(
+                f"source {vertex.operators[0].name!r} is read by Spark, which decides what a batch takes of it: it "
+                "cannot keep to with_watermark_alignment; leave that out, or use a source that Penstock reads itself"
+            )
 
 
 def check_first_keys(plan: JobPlan) -> None:

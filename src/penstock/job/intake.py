@@ -8,14 +8,16 @@ On Spark every job starts a Python process that needs this module and little els
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.connectors.source import SplitSource
 from penstock.job.partition_intake import PartitionedVertex, advanced_partitions, partition_tasks
-from penstock.runtime.source_tasks import Offset, SourceTask, looks_around
+from penstock.runtime.source_tasks import Offset, SourceTask, looks_around, pauses_otherwise
 
 _SMALL_TASK_RECORDS = 2_000
 _GROUP_TASKS = 32
+_NONE: Mapping[str, list[str]] = {}
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,14 @@ class IntakeRequest:
     """What the driver of a job wants of the next batches: drain, sources that have ended, a batch at a time.
 
     `limit` is how many records the next batch may take from all sources together; None for the most there may be.
+    `paused` names splits that are not to be read, by source, see `penstock.job.watermark_alignment`.
     """
 
     is_draining: bool = False
     ended: tuple[str, ...] = ()
     due_ms: int | None = None
     limit: int | None = None
+    paused: dict[str, list[str]] = field(default_factory=dict)
 
     def is_urgent(self, start: Offset, now_ms: int) -> bool:
         """Whether there is something to do that does not wait for records: an end, or a timer."""
@@ -116,45 +120,45 @@ class SourceList:
             tick=start.tick + 1 if is_due else start.tick,
             draining=start.draining or request.is_draining,
             ended=tuple(sorted({*start.ended, *request.ended})),
+            paused={} if request.is_draining else request.paused,
         )
         if request.is_draining:
             return end
-        end = replace(end, positions=self._advanced(start.positions, elapsed_ms, self._share(limit, start)))
+        givers = self.givers(start, end.paused)
+        end = replace(end, positions=self._advanced(end, elapsed_ms, max(1, limit // givers)))
         for uid, known in self.partitioned.items():
-            end = advanced_partitions(uid, known, end, self._share_of_partitions(uid, limit, start), now_ms)
+            share = _share_of_partitions(uid, limit, start, end.paused, givers)
+            end = advanced_partitions(uid, known, end, share, now_ms)
         return end
 
-    def _advanced(self, positions: dict[str, list[int]], elapsed_ms: int, share: int) -> dict[str, list[int]]:
+    def _advanced(self, end: Offset, elapsed_ms: int, share: int) -> dict[str, list[int]]:
         return {
             uid: [
-                _available(self.splits[uid], split, position, elapsed_ms, share) for split, position in enumerate(each)
+                position
+                if str(split) in end.paused.get(uid, ())
+                else _available(self.splits[uid], split, position, elapsed_ms, share)
+                for split, position in enumerate(each)
             ]
-            for uid, each in positions.items()
+            for uid, each in end.positions.items()
         }
 
-    def _share(self, limit: int, start: Offset) -> int:
-        """What a split may give to a batch that takes `limit` records in all."""
-        return max(1, limit // self.givers(start))
-
-    def _share_of_partitions(self, uid: str, limit: int, start: Offset) -> int:
-        """What the partitions of a source may give together to such a batch."""
-        return max(1, limit * len(start.partitions.get(uid, ())) // self.givers(start))
-
-    def givers(self, start: Offset) -> int:
-        """How many splits and partitions there are to read from."""
+    def givers(self, start: Offset, paused: Mapping[str, list[str]] = _NONE) -> int:
+        """How many splits and partitions there are to read from; those that are paused leave their share to others."""
         splits = sum(vertex.split_count for vertex in self.splits.values())
-        return max(1, splits + sum(len(each) for each in start.partitions.values()))
+        partitions = sum(len(each) for each in start.partitions.values())
+        return max(1, splits + partitions - sum(len(names) for names in paused.values()))
 
     def is_limited(self, start: Offset, end: Offset, limit: int) -> bool:
         """Whether a batch between two offsets took as much as it was allowed to, so that there was perhaps more."""
-        share = self._share(limit, start)
+        givers = self.givers(start, end.paused)
+        share = max(1, limit // givers)
         return any(
             last - first >= share
             for uid, each in end.positions.items()
             for first, last in zip(start.positions[uid], each, strict=True)
         ) or any(
             sum(end.partitions[uid][name] - first for name, first in each.items())
-            >= self._share_of_partitions(uid, limit, start)
+            >= _share_of_partitions(uid, limit, start, end.paused, givers)
             for uid, each in start.partitions.items()
             if each
         )
@@ -223,6 +227,11 @@ def grouped(tasks: list[SourceTask]) -> list[list[SourceTask]]:
     return groups
 
 
+def _share_of_partitions(uid: str, limit: int, start: Offset, paused: Mapping[str, list[str]], givers: int) -> int:
+    """What the partitions of a source may give together to a batch that takes `limit` records in all."""
+    return max(1, limit * (len(start.partitions.get(uid, ())) - len(paused.get(uid, ()))) // givers)
+
+
 def _available(vertex: SplitVertex, split: int, position: int, elapsed_ms: int, limit: int) -> int:
     return max(position, vertex.source.available(split, vertex.split_count, position, elapsed_ms, limit))
 
@@ -234,8 +243,11 @@ def _split_task(uid: str, split: int, known: SplitVertex, start: Offset, end: Of
     if start.draining or (start.begun and limit is not None and first >= limit):
         return None  # it had ended before
     ends = end.draining or (limit is not None and last >= limit)
-    is_poked = known.has_idleness and looks_around(start, end)
-    return SourceTask(known.vertex, split, first, last, ends) if last > first or ends or is_poked else None
+    is_poked = known.has_idleness and (looks_around(start, end) or pauses_otherwise(uid, start, end))
+    if last == first and not ends and not is_poked:
+        return None
+    paused = (str(split),) if str(split) in end.paused.get(uid, ()) else ()
+    return SourceTask(known.vertex, split, first, last, ends, paused=paused)
 
 
 def _frame_task(uid: str, known: FrameVertex, start: Offset, end: Offset) -> SourceTask | None:

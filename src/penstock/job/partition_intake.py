@@ -6,11 +6,11 @@ batch that first reads it: so where it begins is logged before it counts, and no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.connectors.source import PartitionedSource, PartitionEnumerator, PartitionRange
-from penstock.runtime.source_tasks import Offset, SourceTask, looks_around
+from penstock.runtime.source_tasks import Offset, SourceTask, looks_around, pauses_otherwise
 
 
 @dataclass
@@ -61,12 +61,14 @@ def advanced_partitions(uid: str, known: PartitionedVertex, end: Offset, limit: 
         for name, at in (before or {}).items()
         if (name not in stops or at < stops[name]) and known.concerns(name)
     }
-    known.ends = (
-        {name: min(upper, stops.get(name, upper)) for name, upper in enumerator.ends(open_partitions).items()}
-        if open_partitions
-        else {}
-    )
-    paced = known.ends if known.source.paces_itself() else fair_stops(open_partitions, known.ends, limit)
+    paused = end.paused.get(uid, ())
+    asked = _asked_for(known, open_partitions, paused)
+    known.ends = {name: known.ends.get(name, at) for name, at in open_partitions.items() if name not in asked}
+    if asked:
+        known.ends |= {name: min(upper, stops.get(name, upper)) for name, upper in enumerator.ends(asked).items()}
+    readable = {name: at for name, at in open_partitions.items() if name not in paused}
+    ends = {name: upper for name, upper in known.ends.items() if name in readable}
+    paced = ends if known.source.paces_itself() else fair_stops(readable, ends, limit)
     moved = {**(before or {}), **paced}
     new = {name: each for name, each in found.items() if name not in moved}
     moved |= {name: each.start for name, each in new.items()}
@@ -80,6 +82,14 @@ def advanced_partitions(uid: str, known: PartitionedVertex, end: Offset, limit: 
         stops={**end.stops, **({uid: stops} if stops else {})},
         complete=complete,
     )
+
+
+def _asked_for(known: PartitionedVertex, open_partitions: dict[str, int], paused: Collection[str]) -> dict[str, int]:
+    """The partitions whose ends are asked for. Those of paused ones are asked for once, for checks and for the lag.
+
+    Not again: an enumerator may wait as long as nothing is new, or offer a few partitions at a time.
+    """
+    return {name: at for name, at in open_partitions.items() if name not in paused or name not in known.ends}
 
 
 def _stops(
@@ -135,12 +145,14 @@ def partition_tasks(uid: str, known: PartitionedVertex, start: Offset, end: Offs
         ranges = tuple(_ranges(names, before, after, stops, decided, is_first=not start.begun))
         if known.source.begins_when_read():
             ranges = tuple(each for each in ranges if each.start < each.stop or each.ends)
-        is_poked = not start.begun or (known.has_idleness and looks_around(start, end))
+        looks = looks_around(start, end) or pauses_otherwise(uid, start, end)
+        is_poked = not start.begun or (known.has_idleness and looks)
         if ranges or ends or is_poked:
             theirs = {name: lags[name] for name in names if name in lags}
             has_unread = known.source.begins_when_read() and not _all_at(stops, after, names)
             task = SourceTask(known.vertex, subtask, ends=ends, ranges=ranges, lags=theirs, pending=pending)
-            tasks.append(replace(task, has_unread=has_unread))
+            paused = tuple(name for name in end.paused.get(uid, ()) if name in names)
+            tasks.append(replace(task, has_unread=has_unread, paused=paused))
     return tasks
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.common.watermark_strategy import WatermarkAlignment
 from penstock.connectors.source import PartitionedSource, SplitSource
 from penstock.graph.plan import JobPlan, Vertex
 from penstock.job.intake import FrameVertex, SourceList, SplitVertex
@@ -33,6 +34,12 @@ def source_operator(vertex: Vertex) -> SourceOperator:
     operator = vertex.operators[0].operator
     assert isinstance(operator, SourceOperator)
     return operator
+
+
+def alignment_of(vertex: Vertex) -> WatermarkAlignment | None:
+    """With which others the splits of a source are to keep together in event time, if with any."""
+    strategy = source_operator(vertex).strategy
+    return None if strategy is None else strategy.alignment
 
 
 def _has_idleness(vertex: Vertex) -> bool:

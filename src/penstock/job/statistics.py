@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.checkpoint import Seal
@@ -21,6 +21,8 @@ from penstock.runtime.report import BACKPRESSURED, Report
 
 JOB = "job"
 """Where figures of the job as a whole are among those of its operators."""
+ALIGNMENT_DRIFT, PAUSED_SPLITS = "watermarkAlignmentDrift", "paused_splits"
+"""Figures of sources with watermark alignment: milliseconds, and splits that are not read for now."""
 
 
 @dataclass
@@ -91,6 +93,12 @@ class JobStatistics:
                 totals["batch_limit"] = pace.limit
                 waited = pace.batch_ms if pace.was_limited else 0
                 totals[BACKPRESSURED] = totals.get(BACKPRESSURED, 0) + waited
+
+    def on_alignment(self, drifts: Mapping[str, int], paused: Mapping[str, int]) -> None:
+        """Note how far aligned sources are ahead of their group, and how many splits of each wait."""
+        with self._lock:
+            for uid, drift in drifts.items():
+                self.totals.setdefault(uid, {}).update({ALIGNMENT_DRIFT: drift, PAUSED_SPLITS: paused[uid]})
 
     def metrics(self) -> OperatorMetrics:
         """Totals by the name of the operator, its uid among them; restarts and the last failure's time under `job`."""

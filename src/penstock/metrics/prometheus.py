@@ -40,8 +40,16 @@ _GAUGES: dict[str, tuple[str, float, str]] = {
         "Continuous mode: how long the first barrier of the last checkpoint waited for the others.",
     ),
     "batch_limit": ("penstock_source_batch_limit", 1, "Records that the next batch may take."),
+    "watermarkAlignmentDrift": (
+        "penstock_source_watermark_alignment_drift_seconds",
+        0.001,
+        "How far the fastest split of the source is ahead of the slowest of its watermark group.",
+    ),
+    "paused_splits": ("penstock_source_paused_splits", 1, "Splits that wait for slower ones of their watermark group."),
 }
 _LAG = "lag."
+_OF_DRIVER = ("backpressured_ms", "batch_limit", "watermarkAlignmentDrift", "paused_splits")
+"""Figures of sources that the driver counts, for the operator as a whole."""
 # Not `job`, which is Prometheus's own name for what it reads.
 _OPERATOR_LABELS = ["job_name", "job_id", "operator_name", "uid", "subtask_index"]
 _JOB_LABELS = ["job_name", "job_id"]
@@ -171,7 +179,7 @@ def _add_operators(families: _Families, document: Document) -> None:
                 _add_figures(families, _labels(document, names.get(uid, uid), uid, at["subtask_index"]), figures)
     for name, figures in document["metrics"].items():
         uid = figures.get("uid")
-        waiting = {key: figures[key] for key in ("backpressured_ms", "batch_limit") if key in figures}
+        waiting = {key: figures[key] for key in _OF_DRIVER if key in figures}
         if uid is not None:
             _add_figures(families, _labels(document, name, uid, _WHOLE_OPERATOR), waiting)
 

@@ -52,6 +52,7 @@ def source_rows(host: BatchHost, task: SourceTask) -> Iterator[ExchangeRow]:
         # An engine reads the data of an ephemeral source in other tasks: its end and idleness come behind all of it.
         first_seq = END_SEQ if subtask.vertex.is_ephemeral else 0
         _begin(host, subtask, subtask.subtask, first_seq=first_seq)
+        subtask.pause_splits(task.paused)
         for first in range(task.start, task.stop, _PIECE):
             subtask.read_split(first, min(first + _PIECE, task.stop))
             yield

@@ -5,12 +5,12 @@ How each is made is `penstock.runtime.timestamps`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.constants import MIN_WATERMARK
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.runtime.timestamps import EventTime, WatermarkSource, active_again
+from penstock.runtime.timestamps import EventTime, WatermarkSource, active_again, split_time
 
 if TYPE_CHECKING:
     from penstock.runtime.operators.operator import StreamOperator
@@ -48,6 +48,7 @@ class PartitionWatermarks:
         self._sources: dict[str, WatermarkSource] = {}
         self._ended: list[str] = []
         self._is_held = False
+        self._paused: Collection[str] = ()
         self.has_unread = True
         """Whether partitions wait that have not begun; as long as nothing is known of them, some may."""
 
@@ -69,6 +70,7 @@ class PartitionWatermarks:
         lane = self._lanes[name] = _Lane(self._operator, self)
         source = self._sources[name] = WatermarkSource(self._strategy, self._operator, lane)
         source.begin_batch(state)
+        source.is_paused = name in self._paused
         lane.watermark, lane.is_idle = source.told()
 
     def end(self, name: str) -> None:
@@ -79,6 +81,12 @@ class PartitionWatermarks:
         """What gives the records of a partition their timestamps."""
         self._current = self._sources[name]
         return self._current
+
+    def pause(self, names: Collection[str]) -> None:
+        """Take it that these partitions, and no others, are not read for now."""
+        self._paused = names
+        for name, source in self._sources.items():
+            source.is_paused = name in names
 
     def offer(self, watermark: int) -> None:
         """Take a watermark made of the records that are being emitted: it counts for their partition."""
@@ -120,6 +128,11 @@ class PartitionWatermarks:
         """When idleness will have to be noticed."""
         deadlines = [source.next_deadline() for source in self._sources.values()]
         return min((each for each in deadlines if each is not None), default=None)
+
+
+def split_times(state: State | None) -> dict[str, tuple[int, bool]]:
+    """The watermark of each partition in a snapshot, and whether it was idle."""
+    return {} if state is None else {name: split_time(each) for name, each in state[2].items()}
 
 
 def dealt_out(states: list[State | None], owners: Mapping[str, int], parallelism: int) -> list[State]:

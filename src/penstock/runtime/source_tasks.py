@@ -16,7 +16,8 @@ class Offset:
     Sources go by the uid of their operator, so that positions find their source again in a changed job. `positions` has
     a number for each split, `partitions` one for each named partition, `stops` where partitions end, where that was
     decided. `tick` counts batches that were wanted at a time, `ended` names sources of the engine's that have been read
-    to their end, `complete` sources that find no more partitions. `begun` is False before the first batch.
+    to their end, `complete` sources that find no more partitions. `paused` names splits and partitions that the batch
+    left alone for the sake of watermark alignment. `begun` is False before the first batch.
     """
 
     begun: bool = False
@@ -27,10 +28,11 @@ class Offset:
     partitions: dict[str, dict[str, int]] = field(default_factory=dict)
     stops: dict[str, dict[str, int]] = field(default_factory=dict)
     complete: tuple[str, ...] = ()
+    paused: dict[str, list[str]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As plain data, for logs and seals."""
-        plain = {
+        plain: dict[str, Any] = {
             "begun": self.begun,
             "tick": self.tick,
             "draining": self.draining,
@@ -39,7 +41,11 @@ class Offset:
             "partitions": self.partitions,
             "stops": self.stops,
         }
-        return {**plain, "complete": list(self.complete)} if self.complete else plain
+        if self.complete:
+            plain["complete"] = list(self.complete)
+        if self.paused:
+            plain["paused"] = self.paused
+        return plain
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Offset:
@@ -53,6 +59,7 @@ class Offset:
             partitions=plain.get("partitions", {}),
             stops=plain.get("stops", {}),
             complete=tuple(plain.get("complete", ())),
+            paused=plain.get("paused", {}),
         )
 
 
@@ -62,7 +69,8 @@ class SourceTask:
 
     `ranges` is None for a source without partitions; `split` is the number of the subtask. `lags` tells how many
     records of a partition are left behind the batch, `pending` how many in all of them. `has_unread`: the subtask has
-    partitions that have not begun, so it is not idle though it reads nothing.
+    partitions that have not begun, so it is not idle though it reads nothing. `paused` names its splits that wait for
+    others: they are not idle either.
     """
 
     vertex: int
@@ -74,6 +82,7 @@ class SourceTask:
     lags: dict[str, int] = field(default_factory=dict)
     pending: int | None = None
     has_unread: bool = False
+    paused: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -84,3 +93,8 @@ class SourceTask:
 def looks_around(start: Offset, end: Offset) -> bool:
     """Whether a batch lets sources notice that nothing comes; the first one starts their clocks."""
     return end.tick != start.tick or not start.begun
+
+
+def pauses_otherwise(uid: str, start: Offset, end: Offset) -> bool:
+    """Whether other splits of a source are paused in a batch than were before: their clocks of idleness stop or go."""
+    return start.paused.get(uid) != end.paused.get(uid)

@@ -336,6 +336,16 @@ class Subtask:
         self.head.watermarks.has_unread = task.has_unread
         return self.head.read_partitions(task.ranges or ())
 
+    def pause_splits(self, names: tuple[str, ...]) -> None:
+        """Source vertices: these splits, and no others, are not read for now."""
+        assert isinstance(self.head, SourceOperator)
+        self.head.pause(names)
+
+    def split_times(self) -> dict[str, tuple[int, bool]]:
+        """Source vertices: the watermark of each split that has not ended, and whether it is idle."""
+        assert isinstance(self.head, SourceOperator)
+        return {} if self._has_ended else self.head.split_times(self.head.snapshot(), self.subtask)
+
     def receive_values(self, values: Values) -> None:
         """Source vertices: take values that Spark has read."""
         self.head.receive(values, None, None)

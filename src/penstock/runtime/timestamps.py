@@ -77,6 +77,8 @@ class WatermarkSource:
         self._idle_timeout_ms = strategy.idle_timeout_ms
         self._pending = 0
         self._has_looked = self._assign is None
+        self.is_paused = False
+        """Whether it is not read for now: then a record that does not come says nothing of idleness."""
 
     def begin_batch(self, state: Any) -> None:
         """Go on where the previous batch ended."""
@@ -198,6 +200,8 @@ class WatermarkSource:
         is_asleep = self._is_idle and self._idle_timeout_ms is not None
         if self.had_data or not (self._takes_blocks or is_asleep):
             self.emit_periodic()
+        if self.is_paused:
+            self._active_at = max(self._active_at, now_ms)
         if (
             self._idle_timeout_ms is not None
             and not self._is_idle
@@ -304,6 +308,11 @@ class _Punctuation:
 
     def mark_active(self) -> None:
         self._mark(False)
+
+
+def split_time(state: Any) -> tuple[int, bool]:
+    """The last watermark in a snapshot, and whether the input was idle."""
+    return state[0], state[2]
 
 
 def slowest(states: list[Any]) -> Any:

@@ -209,10 +209,30 @@ def test_what_the_driver_says_is_what_the_reader_sees(controls: list[Control]) -
         control.drain,
         lambda: control.wake_at(None),
         lambda: control.take_at_most(7),
+        lambda: control.pause({"u1": ["3"]}),
     ):
         change()
         assert reader.state() == control.state
-    assert reader.state() == IntakeRequest(is_draining=True, ended=("u2",), due_ms=None, limit=7)
+    assert reader.state() == IntakeRequest(is_draining=True, ended=("u2",), due_ms=None, limit=7, paused={"u1": ["3"]})
+
+
+def test_paused_splits_are_not_read_and_leave_their_share_to_others(controls: list[Control]) -> None:
+    sources = Sources(controls, {4: collection(40), 5: collection(40)}, {}, 16)
+    assert sources.batch() == [(4, 0, 0, 8, False), (5, 0, 0, 8, False)]
+    paused = next(uid for uid, each in sources.list.splits.items() if each.vertex == 5)
+    sources.control.pause({paused: ["0"]})
+    start = Offset.from_json(sources.offset)
+    assert sources.batch() == [(4, 0, 8, 24, False)]
+    end = Offset.from_json(sources.offset)
+    assert end.paused == {paused: ["0"]}, "a batch that is run again pauses the same"
+    assert sources.list.is_limited(start, end, 16)
+    assert sources.batch() == [(4, 0, 24, 40, True)]
+    assert sources.batch() == []
+    sources.control.pause({})
+    assert sources.batch() == [(5, 0, 8, 16, False)]
+    sources.control.pause({paused: ["0"]})
+    sources.control.drain()
+    assert sources.batch() == [(5, 0, 16, 16, True)], "a drain waits for nobody"
 
 
 def test_a_batch_takes_no_more_than_the_driver_allows(controls: list[Control]) -> None:

@@ -17,6 +17,7 @@ FULL = Offset(
     partitions={"orders": {"orders-0": 5}},
     stops={"orders": {"orders-0": 9}},
     complete=("orders",),
+    paused={"orders": ["orders-1"]},
 )
 
 
@@ -35,8 +36,9 @@ def test_the_json_names_what_there_is() -> None:
         "partitions": {"orders": {"orders-0": 5}},
         "stops": {"orders": {"orders-0": 9}},
         "complete": ["orders"],
+        "paused": {"orders": ["orders-1"]},
     }
-    assert "complete" not in Offset().to_json()
+    assert not {"complete", "paused"} & Offset().to_json().keys()
 
 
 def test_what_is_missing_is_as_at_the_beginning() -> None:

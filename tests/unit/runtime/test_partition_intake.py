@@ -261,3 +261,42 @@ def test_a_task_that_reads_by_itself_asks_for_its_own_partitions_only() -> None:
     assert shelf.is_hurried
     assert everything.for_reader(2).partitioned == {}, "no subtask of that number"
     assert everything.partitioned["one"].reader is None
+
+
+def test_paused_partitions_wait_and_leave_their_share_to_others() -> None:
+    intake = Intake(limit=10)
+    intake.shelf.there = {"p0": FoundPartition(0), "p2": FoundPartition(0)}
+    intake.shelf.far = {"p0": 100, "p2": 100}
+    intake.batch()
+    assert intake.ranges() == {0: [("p0", 0, 5, False), ("p2", 0, 5, False)]}
+    (task,) = intake.batch(paused={"u": ["p0"]})
+    assert [(each.name, each.start, each.stop) for each in task.ranges or ()] == [("p2", 5, 15)]
+    assert task.paused == ("p0",)
+    assert task.lags == {"p0": 95, "p2": 85}, "what waits is counted, whatever it waits for"
+    assert intake.ranges() == {0: [("p0", 5, 10, False), ("p2", 15, 20, False)]}
+
+
+def test_nobody_asks_how_far_a_paused_partition_goes_but_once() -> None:
+    intake = Intake()
+    intake.shelf.there = {"p0": FoundPartition(0), "p2": FoundPartition(0)}
+    intake.shelf.far = {"p0": 100, "p2": 100}
+    intake.batch()
+    asked: list[list[str]] = []
+    ends = intake.shelf.ends
+    intake.shelf.ends = lambda positions: (asked.append(sorted(positions)), ends(positions))[1]  # type: ignore[func-returns-value, method-assign]
+    intake.batch(paused={"u": ["p0"]})
+    intake.batch(paused={"u": ["p0"]})
+    intake.batch(paused={"u": ["p0", "p2"]})
+    assert asked == [["p0", "p2"], ["p2"]]
+
+
+def test_pausing_is_told_to_subtasks_whose_partitions_may_become_idle() -> None:
+    for idleness in (False, True):
+        intake = Intake(idleness=idleness)
+        intake.shelf.there = {"p0": FoundPartition(0)}
+        intake.batch()
+        intake.batch()
+        told = [(task.split, task.paused) for task in intake.batch(paused={"u": ["p0"]})]
+        assert told == ([(0, ("p0",)), (1, ())] if idleness else [])
+        assert [task.paused for task in intake.batch(paused={"u": ["p0"]})] == []
+        assert [task.paused for task in intake.batch()] == ([(), ()] if idleness else [])

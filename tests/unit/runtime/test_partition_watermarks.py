@@ -171,3 +171,18 @@ def test_states_go_to_the_owners_of_their_partitions() -> None:
         (MIN_WATERMARK, False, {}),
         (10, False, {"b": awake["b"]}),
     ]
+
+
+def test_a_partition_that_is_not_read_does_not_become_idle(tmp_path: Path) -> None:
+    rig = rig_of(tmp_path, IMPATIENT)
+    read(rig, ("a", 0, 2), ("b", 0, 2))
+    subtask = rig._running()
+    subtask.pause_splits(("a",))
+    rig.clock.now_ms = 150
+    assert read(rig) == [("watermark", 19)], "the partition that is read is idle"
+    assert subtask.split_times() == {"a": (19, False), "b": (1, True)}
+    subtask.pause_splits(())
+    rig.clock.now_ms = 249
+    assert read(rig) == []
+    rig.clock.now_ms = 250
+    assert read(rig) == [("idle",)], "its clock goes on from when it was read again"

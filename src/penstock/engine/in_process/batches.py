@@ -26,6 +26,7 @@ from penstock.errors import JobFailedError
 from penstock.graph import Vertex
 from penstock.job.operator_warnings import OperatorWarnings
 from penstock.job.program import Program
+from penstock.job.source_alignment import SourceAlignment
 from penstock.job.statistics import JobStatistics
 from penstock.job.versions import VersionDriver
 from penstock.runtime import rows
@@ -110,6 +111,7 @@ class BatchRunner:
         self._subtasks: dict[tuple[int, int], Subtask] = {}
         self._task_settings = program.task_settings(0, clock())
         self.versions = self._new_versions()
+        self._alignment = SourceAlignment(self.plan, statistics)
 
     # ---- the process that may die ----
 
@@ -257,6 +259,10 @@ class BatchRunner:
         self.sinks.print_rows(arrived)
         self.seal = self.versions.complete_version(version, reports, end, arrived=arrived)
         self.offset = end
+
+    def paused(self) -> dict[str, list[str]]:
+        """The splits that the next batch is not to read, because they are ahead of others."""
+        return self._alignment.paused(self.seal)
 
     def set_clock(self, end: Offset) -> None:
         """Scripted sources say what time it is."""

@@ -189,7 +189,7 @@ class ContinuousRunner(BatchRunner):
         if self.sources.scripts_clock() or end.draining:
             return
         now = self.clock()
-        further = self.sources.next_offset(end, IntakeRequest(), now_ms=now, elapsed_ms=now)
+        further = self.sources.next_offset(end, IntakeRequest(paused=self.paused()), now_ms=now, elapsed_ms=now)
         if further != end:
             self._ahead = self.chances.cut(end, further)
             self._plan_reading(end, self._ahead)

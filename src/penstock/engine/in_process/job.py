@@ -33,6 +33,7 @@ from penstock.savepoint.writing import savepoint_place
 
 # How far time may run ahead while nothing can be read: longer than any pause that a test needs.
 _PATIENCE_MS = 3_600_000
+_PAUSED = ", and watermark alignment lets some splits wait for those without data (with_idleness leaves these out)"
 
 
 class StalledJob(JobFailedError):
@@ -227,7 +228,8 @@ class InProcessJob:
     def _next_end(self) -> Offset:
         """Where the next batch ends; time passes where only time can move the job on."""
         due = self.runner.seal.next_deadline()
-        request = IntakeRequest(self.was_drained, (), due)
+        paused = self.runner.paused()
+        request = IntakeRequest(self.was_drained, (), due, paused=paused)
         offset = self.runner.offset
         for now in _moments(self.clock(), due):
             end = self.runner.sources.next_offset(offset, request, now_ms=now, elapsed_ms=now)
@@ -236,7 +238,7 @@ class InProcessJob:
                 return self.chances.cut(offset, end)
         raise StalledJob(
             f"job {self.settings.job_name!r} waits for data that will never arrive: its sources have no more data but "
-            "have not ended; call stop(), or use bounded sources"
+            f"have not ended{_PAUSED if paused else ''}; call stop(), or use bounded sources"
         )
 
     def _end(self, status: JobStatus, failure: Exception | None = None) -> None:

@@ -121,7 +121,7 @@ class LiveEngine:
     def _next_end(self) -> Offset | None:
         """Where the next batch ends, if there is something to do now."""
         now, offset = self._clock(), self.runner.offset
-        request = IntakeRequest(self._is_draining, (), self.runner.seal.next_deadline())
+        request = IntakeRequest(self._is_draining, (), self.runner.seal.next_deadline(), paused=self.runner.paused())
         end = self.runner.sources.next_offset(offset, request, now_ms=now, elapsed_ms=now - self._started_ms)
         return None if end == offset else end
 

@@ -20,6 +20,7 @@ from penstock.engine.spark.rows_arrow import from_batch
 from penstock.engine.spark.spark_logs import read_offsets
 from penstock.graph.plan import JobPlan
 from penstock.job.backpressure import Backpressure
+from penstock.job.source_alignment import SourceAlignment
 from penstock.job.statistics import JobStatistics
 from penstock.job.versions import VersionDriver
 from penstock.runtime.report import Report
@@ -50,6 +51,7 @@ class BatchCommitter:
         statistics: JobStatistics,
         run_on_workers: WorkRunner,
         backpressure: Backpressure,
+        alignment: SourceAlignment,
     ) -> None:
         self.versions = VersionDriver(
             plan, directory, sinks, statistics, run_on_workers=run_on_workers, backpressure=backpressure
@@ -58,6 +60,7 @@ class BatchCommitter:
         self._control = control
         self._sinks = sinks
         self._backpressure = backpressure
+        self._alignment = alignment
         control.take_at_most(backpressure.pace.limit)
         self.frame_counts: dict[str, int] = {}
         self.error: Exception | None = None
@@ -80,8 +83,13 @@ class BatchCommitter:
             raise short from None
         if self.versions.have_all_ended(sealed):
             self.finished_batch = batch
-        self._control.wake_at(sealed.next_deadline())
+        self._ask_for_next(sealed)
         self.changed.set()
+
+    def _ask_for_next(self, sealed: Seal) -> None:
+        """Before Spark asks how far the batch behind a version goes."""
+        self._control.wake_at(sealed.next_deadline())
+        self._control.pause(self._alignment.paused(sealed))
 
     def finish_if_ended(self) -> bool:
         """Before a start: whether the job had already come to its end, with its last output published."""
@@ -90,7 +98,7 @@ class BatchCommitter:
             return False
         if not self.versions.have_all_ended(last):
             # Without this, timers set before the restart would wait for the first record after it.
-            self._control.wake_at(last.next_deadline())
+            self._ask_for_next(last)
             return False
         self.versions.publish_last()
         return True

@@ -1,8 +1,8 @@
 """The control file: how the driver of a job talks to the reader of Penstock's own sources.
 
 Spark runs the reader in a process of its own beside the driver, so a small file on the driver's disk is what
-both can see. It says: drain, which Spark-read sources have ended, when a batch is wanted even without data, and how
-many records it may take.
+both can see. It says: drain, which Spark-read sources have ended, when a batch is wanted even without data, how many
+records it may take, and which splits it is to leave alone.
 """
 
 from __future__ import annotations
@@ -79,6 +79,11 @@ class Control:
             self._rests_until = moment
             self._write()
 
+    def pause(self, paused: dict[str, list[str]]) -> None:
+        """Say which splits the next batches are not to read, by source."""
+        if paused != self._state.paused:
+            self._change(paused=paused)
+
     def remove(self) -> None:
         """Clean up; the query must have stopped."""
         remove_scratch(self.directory)
@@ -126,8 +131,8 @@ class ControlReader:
         if stamp != self._seen:
             with open(self._path) as stream:
                 found = json.load(stream)
-            self._state = IntakeRequest(found["is_draining"], tuple(found["ended"]), found["due_ms"], found["limit"])
-            self.rests_until = found["rests_until"]
+            self.rests_until = found.pop("rests_until")
+            self._state = IntakeRequest(**{**found, "ended": tuple(found["ended"])})
             self._seen = stamp
         return self._state
 

@@ -47,6 +47,7 @@ from penstock.job.engine_contract import AttemptControl
 from penstock.job.observing import observe
 from penstock.job.program import Program, checkpoint_place
 from penstock.job.requirements import make_requirements_importable
+from penstock.job.source_alignment import SourceAlignment
 from penstock.job.statistics import JobStatistics
 from penstock.job.versions import VersionDriver, publish_last
 from penstock.runtime.subtask import TaskSettings
@@ -200,7 +201,8 @@ class SparkEngine:
         try:
             last = versions.publish_last()
             if last is None or not versions.have_all_ended(last):
-                ContinuousAttempt(self._session, self._program, shipped, versions, self.sinks).run(control)
+                alignment = SourceAlignment(self._plan, self.statistics)
+                ContinuousAttempt(self._session, self._program, shipped, versions, self.sinks, alignment).run(control)
         finally:
             versions.close()
 
@@ -217,6 +219,7 @@ class SparkEngine:
             self.statistics,
             Workers(self._session),
             self._backpressure,
+            SourceAlignment(self._plan, self.statistics),
         )
         self._versions = committer.versions
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.job.intake import IntakeRequest, SourceList
+from penstock.job.watermark_alignment import SplitTimes, paused_splits
 from penstock.runtime.continuous.station import Place, Station, StationHost
 from penstock.runtime.source_tasks import Offset, SourceTask
 
@@ -23,6 +24,12 @@ class SourceStation(Station):
         self.offset = start
         self._sources = sources
         self._is_draining = False
+        self.highest: dict[str, int] = {}
+        """The watermark up to which splits of a source are read, by its uid, as the driver told last."""
+
+    def split_times(self) -> SplitTimes:
+        """How far the splits have come that are read here and have not ended, by the uid of their source."""
+        return {subtask.vertex.uid: subtask.split_times() for subtask in self.subtasks.values()}
 
     def drain(self) -> None:
         """End all sources where they are, with the next poll."""
@@ -37,8 +44,9 @@ class SourceStation(Station):
 
         What has no records, as the end of a source, counts as one.
         """
-        limit = min(most, POLL_RECORDS) * self._sources.givers(self.offset)
-        request = IntakeRequest(self._is_draining, limit=limit)
+        paused = paused_splits(self.highest, self.split_times()) if self.highest else {}
+        limit = min(most, POLL_RECORDS) * self._sources.givers(self.offset, paused)
+        request = IntakeRequest(self._is_draining, limit=limit, paused=paused)
         end = self._sources.next_offset(self.offset, request, now_ms=now_ms, elapsed_ms=elapsed_ms)
         tasks = self.tasks(self.offset, end)
         for task in tasks:
@@ -55,6 +63,7 @@ class SourceStation(Station):
     def read(self, task: SourceTask) -> None:
         """Read a range of a split or ranges of partitions, and end the source if that is asked for."""
         subtask = self.subtasks[task.vertex]
+        subtask.pause_splits(task.paused)
         for first in range(task.start, task.stop, _PIECE):
             subtask.read_split(first, min(first + _PIECE, task.stop))
         if task.ranges is not None:

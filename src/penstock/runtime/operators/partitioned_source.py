@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock.common.watermark_strategy import WatermarkStrategy
@@ -16,7 +16,7 @@ from penstock.connectors.source import (
     Source,
 )
 from penstock.runtime.operators.source import SourceOperator
-from penstock.runtime.partition_watermarks import PartitionWatermarks, dealt_out
+from penstock.runtime.partition_watermarks import PartitionWatermarks, dealt_out, split_times
 
 
 class PartitionedSourceOperator(SourceOperator):
@@ -63,6 +63,14 @@ class PartitionedSourceOperator(SourceOperator):
             if each.ends:
                 self.watermarks.end(each.name)
 
+    def pause(self, names: Collection[str]) -> None:
+        """Take it that these partitions, and no others, are not read for now."""
+        self.watermarks.pause(names)
+
+    def split_times(self, state: Any, subtask: int) -> dict[str, tuple[int, bool]]:
+        """The watermark of each partition in a snapshot, and whether it was idle."""
+        return split_times(state)
+
     def note_lags(self, lags: Mapping[str, int], pending: int) -> None:
         """Show in the metrics how many records are left behind this batch: in partitions, and in all of them."""
         for name in lags:
@@ -102,8 +110,12 @@ class PartitionedSourceOperator(SourceOperator):
 def source_on_engine(
     operator: SourceOperator, name: str, *, has_spark: bool, is_continuous: bool = False
 ) -> SourceOperator:
-    """The head of a source vertex as the engine reads it; the same one where nothing is to be changed."""
-    source = operator.source.on_engine(name, has_spark=has_spark, is_continuous=is_continuous)
+    """The head of a source vertex as the engine reads it; the same one where nothing is to be changed.
+
+    One with watermark alignment is read as in continuous mode: splits that Spark reads cannot be paused.
+    """
+    is_aligned = operator.strategy is not None and operator.strategy.alignment is not None
+    source = operator.source.on_engine(name, has_spark=has_spark, is_continuous=is_continuous or is_aligned)
     return operator if source is operator.source else create_source_operator(source, operator.strategy)
 
 

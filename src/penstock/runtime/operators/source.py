@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Any
+
 from penstock.common.constants import MAX_WATERMARK
 from penstock.common.watermark_strategy import OfferedWatermarks, WatermarkStrategy
 from penstock.connectors.source import Source, SplitSource
 from penstock.runtime.operators.watermark import TimingOperator
+from penstock.runtime.timestamps import split_time
 
 
 class SourceOperator(TimingOperator):
@@ -31,6 +35,14 @@ class SourceOperator(TimingOperator):
     def offer(self, watermark: int) -> None:
         """Take the watermark of the records that are being emitted, to be emitted when their split is due."""
         self.watermarks.offer(watermark)
+
+    def pause(self, names: Collection[str]) -> None:
+        """Take it that these splits, and no others, are not read for now: they are ahead of others, and not idle."""
+        self.watermarks.is_paused = bool(names)
+
+    def split_times(self, state: Any, subtask: int) -> dict[str, tuple[int, bool]]:
+        """The watermark of each split in a snapshot of a subtask, and whether it was idle."""
+        return {} if state is None else {str(subtask): split_time(state)}
 
     def split_count(self, parallelism: int) -> int:
         """How many channels the source has."""

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.checkpoint import Seal
 from penstock.engine.spark.continuous import pipelined, tasks
 from penstock.engine.spark.continuous.carried_rows import SCHEMA
-from penstock.engine.spark.continuous.links import BARRIER, DRAIN, END, Message, Switchboard
+from penstock.engine.spark.continuous.links import BARRIER, DRAIN, END, HIGHEST, SPLIT_TIMES, Message, Switchboard
 from penstock.engine.spark.continuous.tasks import Standing
 from penstock.engine.spark.shipping import ShippedPlan
 from penstock.errors import CheckpointError
@@ -26,7 +26,9 @@ from penstock.job.driver_sinks import DriverSinks
 from penstock.job.engine_contract import AttemptControl
 from penstock.job.intake import SourceList
 from penstock.job.program import Program
+from penstock.job.source_alignment import SourceAlignment
 from penstock.job.versions import VersionDriver
+from penstock.job.watermark_alignment import SplitTimes
 
 _POLL_SECONDS = 0.02
 _END_SECONDS = 10.0
@@ -43,6 +45,7 @@ class ContinuousAttempt:
         shipped: ShippedPlan,
         versions: VersionDriver,
         sinks: DriverSinks,
+        alignment: SourceAlignment,
     ) -> None:
         self._session = session
         self._settings = program.settings
@@ -51,7 +54,10 @@ class ContinuousAttempt:
         self._sources: SourceList = program.sources()
         self._floors = Floors.of(program.plan)
         self._group = f"penstock-{program.job_id}-{uuid.uuid4().hex[:8]}"
+        self._alignment = alignment
         last = versions.last_of_all()
+        alignment.begin(last or Seal())
+        self._highest = alignment.highest()
         self._next = 0 if last is None else last.version + 1
         start = self._sources.first_offset() if last is None or last.offset is None else last.offset
         self._start = self._sources.with_partitions(start, time.time_ns() // 1_000_000)
@@ -63,6 +69,7 @@ class ContinuousAttempt:
             self._switch.address,
             self._settings.send_every_ms,
             self._settings.watermark_interval_ms,
+            alignment.update_interval_ms,
         )
         self._gathering = VersionGathering(versions, self._sources, self._floors)
         self._patience = CheckpointPatience(
@@ -170,8 +177,19 @@ class ContinuousAttempt:
             raise message.content
         elif message.what == "ended":
             self._ended_sources += 1
+        elif message.what == SPLIT_TIMES:
+            self._align(message.number, message.content)
         else:
             self._here += 1
+            if self._highest:
+                self._switch.order(HIGHEST, self._highest)
+
+    def _align(self, number: int, times: SplitTimes) -> None:
+        """Tell the tasks that read how far they may, if what one of them told changes that."""
+        highest = self._alignment.take(number, times)
+        if highest != self._highest:
+            self._highest = highest
+            self._switch.order(HIGHEST, highest)
 
 
 def _driver_host(session: SparkSession) -> str:

@@ -33,8 +33,13 @@ END = "end"
 BACK = "back"
 """Order that is no order: a receiver has come to a mark; its number and the mark's go with it."""
 
+HIGHEST = "highest"
+"""Order: the watermark up to which splits of a source are read goes with it, by source."""
+
 MARKS = "marks"
 """Message of a task: the last mark of each sender that it has come to."""
+SPLIT_TIMES = "split times"
+"""Message of a task that reads aligned sources: how far their splits have come."""
 
 Order = tuple[str, Any]
 
@@ -106,12 +111,12 @@ class Switchboard:
         self._strangers = Strangers()
         threading.Thread(target=self._accept, name="penstock-links", daemon=True).start()
 
-    def order(self, what: str, version: int = 0) -> None:
+    def order(self, what: str, content: Any = 0) -> None:
         """Tell all source tasks."""
         with self._lock:
             for (floor, _), link in self._tasks.items():
                 if floor == 0:
-                    _send_order(link, (what, version))
+                    _send_order(link, (what, content))
 
     def close(self) -> None:
         """Hang up on everybody."""

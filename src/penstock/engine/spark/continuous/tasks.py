@@ -16,7 +16,18 @@ from pyspark import TaskContext
 
 from penstock.checkpoint import CheckpointDirectory
 from penstock.engine.spark.continuous.carried_rows import contents_of, first_fillers, rows_of, sender_of, to_carried
-from penstock.engine.spark.continuous.links import BACK, BARRIER, DRAIN, END, MARKS, Address, Order, TaskLink
+from penstock.engine.spark.continuous.links import (
+    BACK,
+    BARRIER,
+    DRAIN,
+    END,
+    HIGHEST,
+    MARKS,
+    SPLIT_TIMES,
+    Address,
+    Order,
+    TaskLink,
+)
 from penstock.engine.spark.continuous.pace import LevelPace, SourcePace
 from penstock.engine.spark.continuous.state_writer import StateWriter
 from penstock.engine.spark.local_stores import local_path
@@ -26,6 +37,7 @@ from penstock.errors import StorageFullError
 from penstock.job.continuous.floors import Floors
 from penstock.job.continuous.source_station import POLL_RECORDS, SourceStation
 from penstock.job.intake import SourceList
+from penstock.job.watermark_alignment import SplitTimes
 from penstock.runtime.continuous.flow import FlowWindow
 from penstock.runtime.continuous.station import LevelStation, Station
 from penstock.runtime.failure import OperatorFailure
@@ -57,6 +69,8 @@ class Standing:
     address: Address
     linger_ms: int
     watermark_interval_ms: int
+    alignment_interval_ms: int | None = None
+    """How often source tasks tell the driver how far their splits have come, if anybody wants to know."""
 
 
 class SparkStationHost:
@@ -108,10 +122,11 @@ def run_source_task(standing: Standing, sources: bytes, start: Offset, batches: 
     with _told_failures(link):
         station = SourceStation(host, standing.floors.place(0, number, standing.first_version), source_list, start)
         outlet, pace = _Outlet(station, link), SourcePace(standing.linger_ms, standing.watermark_interval_ms)
+        alignment = _Alignment(station, link, standing.alignment_interval_ms)
         has_told_end, wait = False, 0.0
         yield from outlet.begun()
         while True:
-            for what, _ in outlet.orders(wait):
+            for what, told in outlet.orders(wait):
                 if what == END:
                     station.abort()
                     source_list.close()
@@ -120,11 +135,14 @@ def run_source_task(standing: Standing, sources: bytes, start: Offset, batches: 
                     station.drain()
                 elif what == BARRIER:
                     station.turn()
+                elif what == HIGHEST:
+                    station.highest = told
             now = host.now_ms()
             done, room = 0, outlet.room
             if not station.has_ended() and outlet.is_open:
                 done = station.poll(now, now - began_ms, room)
             station.on_processing_time(now)
+            alignment.attend()
             pace.attend(station, is_behind=done >= min(room, POLL_RECORDS))
             if station.has_ended() and not has_told_end:
                 station.flush()
@@ -187,6 +205,28 @@ class _TaskTimes:
         idle, blocked, busy = self.idle_seconds, self.blocked_seconds, now - self._began
         self.idle_seconds, self.blocked_seconds, self._began = 0.0, 0.0, now
         return {BUSY: max(0.0, busy - idle - blocked) * 1000, IDLE: idle * 1000, BACKPRESSURED: blocked * 1000}
+
+
+class _Alignment:
+    """Tells the driver how far aligned splits have come, as often as their sources want it."""
+
+    def __init__(self, station: SourceStation, link: TaskLink, interval_ms: int | None) -> None:
+        self._station = station
+        self._link = link
+        self._interval = None if interval_ms is None else interval_ms / 1000
+        self._due = 0.0
+        self._told: SplitTimes | None = None
+
+    def attend(self) -> None:
+        """Tell it if it is time, and if there is news."""
+        now = time.monotonic()
+        if self._interval is None or now < self._due:
+            return
+        self._due = now + self._interval
+        times = self._station.split_times()
+        if times != self._told:
+            self._told = times
+            self._link.tell(SPLIT_TIMES, times)
 
 
 class _Outlet:
