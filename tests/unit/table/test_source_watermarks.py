@@ -13,6 +13,7 @@ from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.engine.in_process.client import InProcessJobClient
 from penstock.engine.in_process.clock import ManualClock
 from penstock.engine.in_process.job import StalledJob
+from penstock.errors import SqlError
 from penstock.table import DataTypes, Schema, StreamTableEnvironment, TableDescriptor
 from penstock.table.connectors import registry, values
 from penstock.table.connectors.contract import Connector, TableContext, TableSource
@@ -237,3 +238,70 @@ def test_a_table_of_a_stream_is_not_held_back_by_subtasks_without_partitions(mon
     client = tables.execute_sql(COUNTS).get_job_client()
     assert isinstance(client, InProcessJobClient)
     assert run(client) == ALL_ROWS[:2]
+
+
+# In order of time, one with rows ten times as far apart.
+SKEWED = {
+    "a": [Element((0, n * 1_000, "x")) for n in range(200)],
+    "b": [Element((0, n * 10_000, "x")) for n in range(200)],
+}
+ALIGNED = "'scan.watermark.alignment.group' = 'g', 'scan.watermark.alignment.max-drift' = '20 s'"
+
+
+def most_apart(tables: StreamTableEnvironment, hint: str = "") -> int:
+    """How far rows were ahead of the watermark, in seconds."""
+    tables.execute_sql("CREATE TABLE apart (s BIGINT) WITH ('connector' = 'values')")
+    ahead = "TIMESTAMPDIFF(SECOND, CURRENT_WATERMARK(ts), ts)"
+    tables.execute_sql(f"INSERT INTO apart SELECT {ahead} FROM s {hint}").wait()
+    found = [each[1] for each in values.results("default_catalog.default_database.apart") if each[1] is not None]
+    assert len(found) > 300
+    return max(found)
+
+
+@pytest.mark.parametrize("is_hinted", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_options_of_a_table_align_its_partitions(monkeypatch: pytest.MonkeyPatch, mode: str, is_hinted: bool) -> None:
+    tables = tables_over(monkeypatch, SKEWED, mode, **{"penstock.batch.max-records": "10"})
+    tables.execute_sql(DDL if is_hinted else DDL.replace("'partitions'", f"'partitions', {ALIGNED}"))
+    assert most_apart(tables, f"/*+ OPTIONS({ALIGNED}) */" if is_hinted else "") < 150
+
+
+def test_without_the_options_partitions_run_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = tables_over(monkeypatch, SKEWED, **{"penstock.batch.max-records": "10"})
+    tables.execute_sql(DDL)
+    assert most_apart(tables) > 1_000
+
+
+def test_a_table_has_an_idle_timeout_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ManualClock(1_000)
+    scripts = {"a": [*rows(0, 6), Cut(), Element((0, 3_000, "x"))], "b": []}
+    tables = tables_over(monkeypatch, scripts, is_bounded=False, clock=clock)
+    tables.execute_sql(DDL.replace("'partitions'", "'partitions', 'scan.watermark.idle-timeout' = '5 s'"))
+    client = tables.execute_sql(COUNTS).get_job_client()
+    assert isinstance(client, InProcessJobClient)
+    client.run_batch()
+    clock.advance(5_000)
+    assert run(client) == [*ALL_ROWS[:2], ("1970-01-01 00:00:02.000", 2)]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("'scan.watermark.alignment.group' = 'g'", "belong together"),
+        ("'scan.watermark.alignment.max-drift' = '1 s'", "belong together"),
+        (f"{ALIGNED}, 'scan.watermark.alignment.update-interval' = '0 s'", "above 0"),
+        ("'scan.watermark.aligment.group' = 'g'", "scan.watermark.alignment.group"),
+    ],
+)
+def test_options_that_cannot_be_kept_to_are_refused(monkeypatch: pytest.MonkeyPatch, options: str, said: str) -> None:
+    tables = tables_over(monkeypatch, SKEWED)
+    tables.execute_sql(DDL.replace("'partitions'", f"'partitions', {options}"))
+    with pytest.raises(SqlError, match=said):
+        tables.execute_sql(COUNTS)
+
+
+def test_a_table_without_watermarks_of_its_own_cannot_be_aligned(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = tables_over(monkeypatch, SKEWED)
+    tables.execute_sql(f"CREATE TABLE s (millis BIGINT, word STRING) WITH ('connector' = 'partitions', {ALIGNED})")
+    with pytest.raises(SqlError, match=r"declares no WATERMARK"):
+        tables.execute_sql("INSERT INTO o SELECT word, millis FROM s")

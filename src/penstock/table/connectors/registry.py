@@ -12,7 +12,18 @@ from penstock.table.connectors.options import Options
 __all__ = ["connectors", "sink_of", "source_of"]
 
 # Options of any table, whatever its connector.
-SHARED = ("connector", "scan.watermark.", "property-version", "sink.parallelism", "scan.parallelism")
+SHARED = (
+    "connector",
+    "property-version",
+    "scan.parallelism",
+    "scan.watermark.alignment.group",
+    "scan.watermark.alignment.max-drift",
+    "scan.watermark.alignment.update-interval",
+    "scan.watermark.emit.on-event.gap",
+    "scan.watermark.emit.strategy",
+    "scan.watermark.idle-timeout",
+    "sink.parallelism",
+)
 
 
 def connectors() -> dict[str, Connector]:

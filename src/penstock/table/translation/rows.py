@@ -19,6 +19,7 @@ from penstock.table.algebra.nodes import PlanNode
 from penstock.table.algebra.table_api_nodes import FinalRows
 from penstock.table.sql.nesting import refuse_depth
 from penstock.table.translation.narrowing import narrowed
+from penstock.table.translation.watermark_options import WatermarkOptions, refuse_alignment
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType, row_of
 from penstock.vocabulary.sql.row_kinds import DELETE, UPDATE_BEFORE
 from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, Literal, TypedExpression
@@ -50,6 +51,8 @@ _TRUTH = LogicalType(Kind.BOOLEAN, False)
 def scan_table(translator: Translator, node: nodes.Scan) -> DataStream:
     """The rows of a table."""
     table = node.table
+    if table.watermark is None:
+        refuse_alignment(node, "it declares no WATERMARK FOR a column")
     columns = table.source_columns
     keys = tuple([each.metadata_key for each in columns if each.metadata_key is not None])
     row_type = row_of(tuple([each.name for each in columns]), tuple([each.type.as_plain_time() for each in columns]))
@@ -79,46 +82,51 @@ def values_rows(translator: Translator, node: nodes.Values) -> DataStream:
 def watermark_assigner(translator: Translator, node: nodes.WatermarkAssigner) -> DataStream:
     """Rows with their event time and its watermarks."""
     scan = _scan_below(node)
-    options = {} if scan is None else dict(scan.table.options)
-    is_prompt = scan is not None and bool(getattr(scan.source, "watermark_after_each_row", False))
+    options = WatermarkOptions() if scan is None else WatermarkOptions.of(scan)
     if scan is not None and _keeps_watermarks(scan):
+        refuse_alignment(scan, "its watermarks are those of a stream; give with_watermark_alignment to from_source()")
         return translator.forward(node, StampOperator(rowtime=node.rowtime), node.input)
-    is_prompt = is_prompt or options.get("scan.watermark.emit.strategy") == "on-event"
+    is_prompt = options.is_prompt or bool(getattr(scan and scan.source, "watermark_after_each_row", False))
+    idle_ms = (
+        translator.settings.idle_timeout_ms if options.idle_timeout_ms is None else options.idle_timeout_ms or None
+    )
     operator = operators.WatermarkAssignerOperator(
         rowtime=node.rowtime,
         watermark=node.watermark,
         after_each_row=is_prompt,
-        idle_timeout_ms=translator.settings.idle_timeout_ms,
+        idle_timeout_ms=idle_ms,
         zone=translator.settings.zone,
     )
     made = _behind_each(translator, node, operator, translator.stream(node.input))
-    if scan is not None and not getattr(scan.source, "has_watermarks", False):
-        for each in made.edges:
-            _push_into_source(translator, each, is_prompt)
+    can_push = scan is not None and not getattr(scan.source, "has_watermarks", False)
+    strategy: WatermarkStrategy[Any] = WatermarkStrategy(
+        partial(OfferedWatermarks, is_prompt), idle_timeout_ms=idle_ms, alignment=options.alignment
+    )
+    are_pushed = [can_push and _push_into_source(translator, each, strategy) for each in made.edges]
+    if scan is not None and not all(are_pushed):
+        refuse_alignment(scan, "its watermarks are not made in its source, which rows leave for other subtasks")
     return made
 
 
-def _push_into_source(translator: Translator, assigner: Edge, is_prompt: bool) -> None:
+def _push_into_source(translator: Translator, assigner: Edge, strategy: WatermarkStrategy[Any]) -> bool:
     """Let the source make the watermarks, for each of its partitions, of what the assigner works out in its vertex.
 
-    Nothing is done if rows change subtasks between the two.
+    Nothing is done, and False returned, if rows change subtasks between the two.
     """
     graph = translator.environment.graph
     path = [graph.nodes[assigner.source_id]]
     while path[-1].role is not Role.SOURCE:
         node = path[-1]
         if len(node.inputs) != 1 or node.inputs[0].partitioning != FORWARD:
-            return
+            return False
         path.append(graph.nodes[node.inputs[0].source_id])
         if _parallelism_of(path[-1]) != _parallelism_of(node):
-            return
+            return False
     source = path.pop()
-    strategy: WatermarkStrategy[Any] = WatermarkStrategy(
-        partial(OfferedWatermarks, is_prompt), idle_timeout_ms=translator.settings.idle_timeout_ms
-    )
     graph.change(source.id, operator=create_source_operator(source.operator.source, strategy))
     for each in path:
         graph.change(each.id, chaining=Chaining.JOINED)
+    return True
 
 
 def _parallelism_of(node: Node) -> int | None:
