@@ -28,6 +28,7 @@ EXPECTED: dict[str, Any] = {
     "union_of_sources": sorted([*COUNTS, ["slow", 50]]),
     "at_once": [[0, 1, 2], 0],
     "slow_program": [200_000, True],
+    "aligned_sources": [44_000, True],
     "patterns": [[1, 2], [3, 5]],
     "tables": COUNTS,
 }

@@ -336,3 +336,35 @@ def test_late_records_of_windows_are_counted_in_the_metrics(new_environment: New
     client.wait()
     assert sink.results == [("a", 1), ("a", 4)]
     assert client.metrics()["windows"]["numLateRecordsDropped"] == 2
+
+
+class OpenSeconds(KeyedProcessFunction):
+    """Gives out how many seconds are kept that the watermark has not passed yet."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.seconds = runtime_context.get_map_state(MapStateDescriptor("seconds", Types.LONG(), Types.BOOLEAN()))
+
+    def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Iterator[int]:
+        self.seconds.put(value, True)
+        ctx.timer_service().register_event_time_timer(value)
+        yield len(list(self.seconds.keys()))
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[int]:
+        self.seconds.remove(timestamp)
+        yield from ()
+
+
+def test_aligned_sources_keep_together(new_environment: NewEnvironment) -> None:
+    """A backfill of two sources, of which one has ten times as much time in a record."""
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: value)
+    strategy = strategy.with_watermark_alignment("backfill", Duration.of_seconds(20))
+    environment = new_environment(1, **{"penstock.batch.max-records": 40})
+    sources = {step: DataGeneratorSource(lambda n, step=step: n * step, 200) for step in (1_000, 10_000)}
+    streams = [environment.from_source(each, strategy, str(step)).uid(str(step)) for step, each in sources.items()]
+    sink = CollectSink()
+    streams[0].union(streams[1]).key_by(lambda _: 0).process(OpenSeconds()).add_sink(sink)
+    client = environment.execute_async("aligned")
+    client.wait()
+    assert len(sink.results) == 400
+    assert max(sink.results) < 80, "without alignment, 180"
+    assert client.metrics()["10000"]["paused_splits"] == 0

@@ -337,7 +337,16 @@ class WatermarkStrategy(Generic[T_contra]):
         max_allowed_watermark_drift: Duration,
         update_interval: Duration | None = None,
     ) -> WatermarkStrategy[T_contra]:
-        """Keep the sources of a group together in event time."""
+        """Do not read splits that are ahead of the slowest of their group by more than the drift.
+
+        All sources with the same group belong together, with all their splits. Splits that have ended or are idle hold
+        nobody back. For `from_source`: behind a source nothing can be paused. `update_interval` (1 s) is how often the
+        group's watermark is refreshed in continuous mode; micro-batches refresh it each time.
+
+        >>> strategy = WatermarkStrategy.for_monotonous_timestamps()
+        >>> strategy.with_watermark_alignment("backfill", Duration.of_seconds(20)).alignment
+        WatermarkAlignment(watermark_group='backfill', max_allowed_watermark_drift_ms=20000, update_interval_ms=1000)
+        """
         drift_ms = to_millis(max_allowed_watermark_drift)
         interval_ms = 1000 if update_interval is None else to_millis(update_interval)
         if drift_ms < 0 or interval_ms <= 0:

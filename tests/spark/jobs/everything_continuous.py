@@ -13,7 +13,7 @@ import sqlite3
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any
 from penstock.cep import CEP, Pattern
 from penstock.common import Configuration, Duration, Row, Types, WatermarkStrategy
 from penstock.common.watermark_strategy import TimestampAssigner
-from penstock.datastream import CheckpointingMode, DataStream, StreamExecutionEnvironment
+from penstock.datastream import CheckpointingMode, DataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.datastream.connectors.hybrid_source import HybridSource
@@ -193,6 +193,28 @@ class SecondField(TimestampAssigner):
         return int(value[1]) * 1000
 
 
+class Ahead(KeyedProcessFunction):
+    """How far elements are ahead of the watermark, in seconds."""
+
+    def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Iterator[int]:
+        yield ((ctx.timestamp() or 0) - max(0, ctx.timer_service().current_watermark())) // 1000
+
+
+def aligned_sources(place: Place) -> Any:
+    """A source that could be read at once, and a slow one; without alignment half of the first is far ahead."""
+    environment = place.environment(2)
+    environment.get_config().set_auto_watermark_interval(20)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: value)
+    strategy = strategy.with_watermark_alignment("group", Duration.of_seconds(20), Duration.of_millis(50))
+    slow = DataGeneratorSource(lambda n: n * 10_000, 4_000, RateLimiterStrategy(2_000.0))
+    fast = DataGeneratorSource(lambda n: n * 1_000, 40_000)
+    streams = [environment.from_source(each, strategy, name) for each, name in ((slow, "slow"), (fast, "fast"))]
+    ahead = streams[0].union(streams[1]).key_by(lambda _: 0).process(Ahead())
+    with ahead.execute_and_collect("aligned") as found:
+        seconds = list(found)
+    return [len(seconds), sum(each > 12_000 for each in seconds) < 8_000]
+
+
 def patterns(place: Place) -> Any:
     """A pattern of events."""
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(SecondField())
@@ -230,6 +252,7 @@ CASES: list[Callable[[Place], Any]] = [
     union_of_sources,
     at_once,
     slow_program,
+    aligned_sources,
     patterns,
     tables,
 ]

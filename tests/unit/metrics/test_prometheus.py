@@ -301,3 +301,10 @@ def test_the_command_prints_the_shipped_files() -> None:
     board = CliRunner().invoke(app, ["metrics", "--board"])
     assert json.loads(board.stdout)["title"] == "Penstock jobs"
     assert "name a JOB" in CliRunner().invoke(app, ["metrics"]).stderr
+
+
+def test_sources_that_keep_together_tell_how_far_they_are_ahead(document: dict[str, Any]) -> None:
+    ahead = {"records": {"uid": "records", "watermarkAlignmentDrift": 4_500, "paused_splits": 2}}
+    found = samples_of([{**document, "metrics": ahead}])
+    assert found["penstock_source_watermark_alignment_drift_seconds"] == {("records", ""): 4.5}
+    assert found["penstock_source_paused_splits"] == {("records", ""): 2}

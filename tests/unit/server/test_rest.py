@@ -11,7 +11,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from penstock.job.client import RunningJobClient
+from penstock.server.flink.metrics import subtask_metrics
 from tests.spark.waiting import wait_until
+from tests.unit.metrics.test_prometheus import finished_document
 from tests.unit.server.serving_jobs import HOSTILE, client_of, counting_job, shown
 
 Served = tuple[TestClient, RunningJobClient, str]
@@ -224,3 +226,13 @@ def test_a_job_without_a_place_for_savepoints_is_told_before_anything_is_done(se
     client, _, job_id = served
     answer = client.post(f"/jobs/{job_id}/savepoints", json={})
     assert answer.status_code == 400 and "has no directory for savepoints" in answer.json()["errors"][0]
+
+
+def test_a_source_that_is_ahead_of_its_group_tells_it_under_flinks_name(tmp_path: Path) -> None:
+    document = finished_document(tmp_path)
+    vertex = document["plan"][0]
+    head = vertex["operators"][0]
+    ahead = {"records": {"uid": head["uid"], "watermarkAlignmentDrift": 460, "paused_splits": 1}}
+    told = subtask_metrics({**document, "metrics": ahead}, vertex["id"])
+    assert {each[f"{head['name']}.watermarkAlignmentDrift"] for each in told.values()} == {460}
+    assert not any("watermarkAlignmentDrift" in name for name in subtask_metrics(document, vertex["id"])[0])

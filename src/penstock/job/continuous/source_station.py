@@ -24,8 +24,9 @@ class SourceStation(Station):
         self.offset = start
         self._sources = sources
         self._is_draining = False
-        self.highest: dict[str, int] = {}
-        """The watermark up to which splits of a source are read, by its uid, as the driver told last."""
+        self._is_behind = False
+        self.highest: dict[str, int] | None = None
+        """Aligned sources: the watermark up to which splits are read, by uid of the source, as the driver told last."""
 
     def split_times(self) -> SplitTimes:
         """How far the splits have come that are read here and have not ended, by the uid of their source."""
@@ -44,7 +45,7 @@ class SourceStation(Station):
 
         What has no records, as the end of a source, counts as one.
         """
-        paused = paused_splits(self.highest, self.split_times()) if self.highest else {}
+        paused = {} if self.highest is None else self._paused(now_ms, self.highest)
         limit = min(most, POLL_RECORDS) * self._sources.givers(self.offset, paused)
         request = IntakeRequest(self._is_draining, limit=limit, paused=paused)
         end = self._sources.next_offset(self.offset, request, now_ms=now_ms, elapsed_ms=elapsed_ms)
@@ -52,7 +53,18 @@ class SourceStation(Station):
         for task in tasks:
             self.read(task)
         self.offset = end
-        return sum(max(1, task.size) for task in tasks)
+        done = sum(max(1, task.size) for task in tasks)
+        self._is_behind = done >= min(most, POLL_RECORDS)
+        return done
+
+    def _paused(self, now_ms: int, highest: dict[str, int]) -> dict[str, list[str]]:
+        """The splits that are ahead of others. In a backlog their watermarks are not waited for, but emitted first.
+
+        So a split is read a few thousand records too far at most, and not all that it gives until watermarks are due.
+        """
+        if self._is_behind:
+            self.on_interval(now_ms)
+        return paused_splits(highest, self.split_times())
 
     def tasks(self, start: Offset, end: Offset) -> list[SourceTask]:
         """What this task has to do between two offsets."""

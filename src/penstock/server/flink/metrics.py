@@ -20,6 +20,8 @@ _FLINK_NAMES = {
     "bytes_in": "numBytesIn",
     "pending_records": "pendingRecords",
 }
+# Figures of a whole source that Flink has for each of its subtasks.
+_OF_SOURCES = ("watermarkAlignmentDrift", "paused_splits")
 COMBINED: dict[str, Callable[[Sequence[float]], float]] = {
     "min": min,
     "max": max,
@@ -92,6 +94,9 @@ def _of_subtask(document: Document, vertex: dict[str, Any], record: dict[str, An
             found[f"{names.get(uid, uid)}.{name}"] = value
             if name in _FLINK_NAMES:
                 found[f"{names.get(uid, uid)}.{_FLINK_NAMES[name]}"] = value
+    for figures in document["metrics"].values():
+        if figures.get("uid") in names:
+            found |= {f"{names[figures['uid']]}.{name}": figures[name] for name in _OF_SOURCES if name in figures}
     return found
 
 

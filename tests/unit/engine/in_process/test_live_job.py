@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, Duration, JobStatus, Row, Types, WatermarkStrategy
-from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from penstock.datastream import KeyedProcessFunction, ProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.connectors.file_system import FileSink, FileSource
 from penstock.datastream.state import ValueStateDescriptor
@@ -267,3 +267,19 @@ def test_continuous_mode_is_refused_where_a_job_runs_by_itself_in_process() -> N
     environment.from_collection([1]).print()
     with pytest.raises(ConfigurationError, match="has micro-batches only"):
         environment.execute()
+
+
+def test_aligned_sources_of_a_live_job_keep_together_and_end() -> None:
+    env = environment(1, **{"penstock.batch.max-records": 20})
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: value)
+    strategy = strategy.with_watermark_alignment("g", Duration.of_seconds(20))
+    sources = {step: DataGeneratorSource(lambda n, step=step: n * step, 100) for step in (1_000, 10_000)}
+    streams = [env.from_source(each, strategy, f"by {step}").uid(str(step)) for step, each in sources.items()]
+
+    class Ahead(ProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+            yield value - max(0, ctx.timer_service().current_watermark())
+
+    ahead = list(streams[0].union(streams[1]).process(Ahead()).execute_and_collect())
+    assert len(ahead) == 200
+    assert max(ahead) < 300_000, "without alignment, 900,000"

@@ -38,6 +38,14 @@ def test_splits_beyond_the_bound_are_not_read_until_it_is_raised() -> None:
     assert reading.poll(0, 0, 5) == 15
 
 
+def test_in_a_backlog_nothing_waits_for_a_watermark_that_is_due_later() -> None:
+    reading = station()
+    reading.poll(0, 0, 5)
+    reading.highest = {SLOW: 100_000, FAST: 6_000}
+    assert [reading.poll(0, 0, 5) for _ in range(4)] == [15, 15, 10, 10]
+    assert reading.split_times()[FAST] == {"c": (8_999, False)}
+
+
 def test_a_drain_waits_for_nobody() -> None:
     reading = station()
     reading.poll(0, 0, 5)

@@ -181,8 +181,8 @@ class ContinuousAttempt:
             self._align(message.number, message.content)
         else:
             self._here += 1
-            if self._highest:
-                self._switch.order(HIGHEST, self._highest)
+            if self._alignment and self._here == self._floors.task_count:
+                self._switch.order(HIGHEST, self._highest)  # now they may read: nobody is ahead for having begun first
 
     def _align(self, number: int, times: SplitTimes) -> None:
         """Tell the tasks that read how far they may, if what one of them told changes that."""

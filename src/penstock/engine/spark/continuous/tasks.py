@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from penstock.checkpoint import CheckpointDirectory
+from penstock.common.constants import MIN_WATERMARK
 from penstock.engine.spark.continuous.carried_rows import contents_of, first_fillers, rows_of, sender_of, to_carried
 from penstock.engine.spark.continuous.links import (
     BACK,
@@ -136,10 +137,10 @@ def run_source_task(standing: Standing, sources: bytes, start: Offset, batches: 
                 elif what == BARRIER:
                     station.turn()
                 elif what == HIGHEST:
-                    station.highest = told
+                    alignment.take(told)
             now = host.now_ms()
             done, room = 0, outlet.room
-            if not station.has_ended() and outlet.is_open:
+            if alignment.may_read and not station.has_ended() and outlet.is_open:
                 done = station.poll(now, now - began_ms, room)
             station.on_processing_time(now)
             alignment.attend()
@@ -208,7 +209,10 @@ class _TaskTimes:
 
 
 class _Alignment:
-    """Tells the driver how far aligned splits have come, as often as their sources want it."""
+    """Tells the driver how far aligned splits have come, as often as their sources want it, and takes its answers.
+
+    Nothing is read before the first of them, which comes when all tasks are there.
+    """
 
     def __init__(self, station: SourceStation, link: TaskLink, interval_ms: int | None) -> None:
         self._station = station
@@ -216,14 +220,22 @@ class _Alignment:
         self._interval = None if interval_ms is None else interval_ms / 1000
         self._due = 0.0
         self._told: SplitTimes | None = None
+        self.may_read = interval_ms is None
+
+    def take(self, highest: dict[str, int]) -> None:
+        """Take from the driver how far the splits of each source may be read."""
+        self._station.highest = highest
+        self.may_read = True
 
     def attend(self) -> None:
         """Tell it if it is time, and if there is news."""
         now = time.monotonic()
         if self._interval is None or now < self._due:
             return
-        self._due = now + self._interval
         times = self._station.split_times()
+        # Before there is a watermark, nobody can be held back: the first of them is news that cannot wait.
+        is_begun = any(mark > MIN_WATERMARK for each in times.values() for mark, _ in each.values())
+        self._due = now + (self._interval if is_begun else 0.0)
         if times != self._told:
             self._told = times
             self._link.tell(SPLIT_TIMES, times)
