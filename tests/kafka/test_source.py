@@ -33,7 +33,6 @@ from penstock.kafka_broker import LocalBroker
 from penstock.testing import CollectSink, ManualClock
 from tests.kafka.conftest import NewTopic
 from tests.kafka.producing import produce, produce_in_transactions
-from tests.unit.datastream.test_watermark_alignment import OpenWindows
 
 LATEST = KafkaOffsetsInitializer.latest()
 EARLIEST = KafkaOffsetsInitializer.earliest()
@@ -482,32 +481,3 @@ def test_a_broker_that_is_killed_and_comes_back(own_kafka: LocalBroker) -> None:
         client.run_batch()
     assert sink.results[0] == "a" and sorted(sink.results) == ["a", "b", "c"]
     client.cancel()
-
-
-def test_a_backfill_of_two_skewed_topics_has_bounded_state(kafka: LocalBroker, topic: NewTopic) -> None:
-    dense, sparse = topic(partitions=1), topic(partitions=2)
-    produce(kafka.address, dense, [f"{n * 1_000}" for n in range(200)])
-    for partition in range(2):
-        produce(kafka.address, sparse, [f"{n * 10_000}" for n in range(200)], partition=partition)
-
-    def most_open(drift: Duration | None) -> int:
-        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: int(value))
-        if drift is not None:
-            strategy = strategy.with_watermark_alignment("backfill", drift)
-        told = Configuration.from_dict({"penstock.batch.max-records": "30"})
-        environment = StreamExecutionEnvironment.in_process(configuration=told).set_parallelism(1)
-        streams = [
-            environment.from_source(builder(kafka, name).set_bounded(LATEST).build(), strategy, name).uid(name)
-            for name in (dense, sparse)
-        ]
-        sink = CollectSink()
-        streams[0].union(streams[1]).key_by(lambda _: 0).process(OpenWindows()).add_sink(sink)
-        client = environment.execute_async()
-        while client.run_batch():  # type: ignore[attr-defined]
-            pass
-        assert len(sink.results) == 600
-        assert client.metrics()[sparse]["pending_records"] == 0
-        return int(max(count for count, _ in sink.results))
-
-    assert most_open(None) > 150
-    assert most_open(Duration.of_seconds(20)) < 70
