@@ -195,10 +195,9 @@ def test_a_restored_job_goes_on_with_the_same_splits_paused(mode: str, tmp_path:
     assert 100 < fast < 260
 
 
-def test_seeded_crashes_change_nothing(seed: int) -> None:
-    import penstock.testing.crashes  # noqa: F401 - plugs the deaths in
-
-    told = Configuration.from_dict({"penstock.batch.max-records": "20"})
+@pytest.mark.parametrize("mode", MODES)
+def test_seeded_crashes_change_nothing(seed: int, mode: str) -> None:
+    told = Configuration.from_dict({"penstock.batch.max-records": "20", "penstock.execution.mode": mode})
     env = StreamExecutionEnvironment.in_process(seed, crash_rate=0.02, configuration=told).set_parallelism(2)
     sink = CollectSink()
     slow = source(env, NumberSequence(0, 99), SLOW, aligned(1_000))
