@@ -305,3 +305,10 @@ def test_a_table_without_watermarks_of_its_own_cannot_be_aligned(monkeypatch: py
     tables.execute_sql(f"CREATE TABLE s (millis BIGINT, word STRING) WITH ('connector' = 'partitions', {ALIGNED})")
     with pytest.raises(SqlError, match=r"declares no WATERMARK"):
         tables.execute_sql("INSERT INTO o SELECT word, millis FROM s")
+
+
+def test_an_option_without_effect_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = tables_over(monkeypatch, APART)
+    tables.execute_sql(DDL.replace("'partitions'", "'partitions', 'scan.watermark.emit.on-event.gap' = '10'"))
+    with pytest.warns(UserWarning, match=r"on-event.gap' of table .*s has no effect"):
+        assert ended(tables) == ALL_ROWS

@@ -24,7 +24,7 @@ class SourceStation(Station):
         self.offset = start
         self._sources = sources
         self._is_draining = False
-        self._is_behind = False
+        self._since_watermarks = 0
         self.highest: dict[str, int] | None = None
         """Aligned sources: the watermark up to which splits are read, by uid of the source, as the driver told last."""
 
@@ -54,15 +54,16 @@ class SourceStation(Station):
             self.read(task)
         self.offset = end
         done = sum(max(1, task.size) for task in tasks)
-        self._is_behind = done >= min(most, POLL_RECORDS)
+        self._since_watermarks += done
         return done
 
     def _paused(self, now_ms: int, highest: dict[str, int]) -> dict[str, list[str]]:
-        """The splits that are ahead of others. In a backlog their watermarks are not waited for, but emitted first.
+        """The splits that are ahead of others. After many records watermarks are not waited for, but emitted first.
 
         So a split is read a few thousand records too far at most, and not all that it gives until watermarks are due.
         """
-        if self._is_behind:
+        if self._since_watermarks >= POLL_RECORDS:
+            self._since_watermarks = 0
             self.on_interval(now_ms)
         return paused_splits(highest, self.split_times())
 

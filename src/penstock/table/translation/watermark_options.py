@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.common.no_effect import warn_of_no_effect
 from penstock.common.watermark_strategy import WatermarkAlignment
 from penstock.errors import SqlError
 from penstock.table.algebra.nodes import Scan
@@ -11,6 +12,7 @@ from penstock.table.connectors.options import Options
 
 _ALIGNMENT = "scan.watermark.alignment."
 _GROUP, _MAX_DRIFT, _INTERVAL = f"{_ALIGNMENT}group", f"{_ALIGNMENT}max-drift", f"{_ALIGNMENT}update-interval"
+_GAP = "scan.watermark.emit.on-event.gap"
 _DEFAULT_INTERVAL_MS = 1_000
 
 
@@ -26,6 +28,8 @@ class WatermarkOptions:
     def of(cls, scan: Scan) -> WatermarkOptions:
         """Read the options of a table, and those that a query gives for itself."""
         options = Options({**dict(scan.table.options), **dict(scan.hints)}, ".".join(scan.table.path))
+        if options.get(_GAP, "1") != "1":
+            warn_of_no_effect(f"'{_GAP}' of table {options.name}", "watermarks are emitted after every row")
         return cls(
             options.get("scan.watermark.emit.strategy") == "on-event",
             options.millis("scan.watermark.idle-timeout"),

@@ -8,10 +8,10 @@ from penstock.testing import CollectSink
 from tests.unit.datastream.test_watermark_alignment import FAST, SLOW, aligned, environment, job, partitions, source
 
 
-def station() -> SourceStation:
+def station(count: int = 30) -> SourceStation:
     env = environment("continuous")
-    slow = source(env, partitions(ends=False, a=30, b=30), SLOW, aligned(1_000))
-    fast = source(env, partitions(ends=False, c=30), FAST, aligned(1_000))
+    slow = source(env, partitions(ends=False, a=count, b=count), SLOW, aligned(1_000))
+    fast = source(env, partitions(ends=False, c=count), FAST, aligned(1_000))
     runner = job(slow.union(fast), CollectSink()).job.runner
     assert isinstance(runner, ContinuousRunner)
     found = runner.stations()[0]
@@ -39,11 +39,11 @@ def test_splits_beyond_the_bound_are_not_read_until_it_is_raised() -> None:
 
 
 def test_in_a_backlog_nothing_waits_for_a_watermark_that_is_due_later() -> None:
-    reading = station()
-    reading.poll(0, 0, 5)
-    reading.highest = {SLOW: 100_000, FAST: 6_000}
-    assert [reading.poll(0, 0, 5) for _ in range(4)] == [15, 15, 10, 10]
-    assert reading.split_times()[FAST] == {"c": (8_999, False)}
+    reading = station(10_000)
+    reading.poll(0, 0, 500)
+    reading.highest = {SLOW: 100_000_000, FAST: 600_000}
+    assert [reading.poll(0, 0, 500) for _ in range(4)] == [1_500, 1_500, 1_000, 1_000]
+    assert reading.split_times()[FAST] == {"c": (998_999, False)}, "two times 500 records of a second"
 
 
 def test_a_drain_waits_for_nobody() -> None:
