@@ -180,6 +180,7 @@ SUBJECTS = (
             "src/penstock/job/partition_intake.py",
         ),
         (
+            "tests/kafka/test_aligned_topics.py",
             "tests/kafka/test_continuous_sink.py",
             "tests/kafka/test_docs.py",
             "tests/kafka/test_example.py",
