@@ -94,7 +94,7 @@ bench-page: $(INSTALLED) ## make docs/benchmarks.md and the figures of the READM
 	$(BIN)/python -m benchmarks.page
 
 kill: $(JAVA) ## long runs with random kills, against an oracle
-	$(PYTEST) -m "soak or drawn" --timeout 7200 $(ARGS)
+	$(PYTEST) -m "soak or drawn" -n 2 --dist loadfile --no-loadscope-reorder --timeout 7200 $(ARGS)
 
 versions: $(JAVA) ## print the versions of everything that matters
 	@$(BIN)/python --version
