@@ -41,6 +41,13 @@ def list_jobs(
     for status in found:
         if status.get("last_failure"):
             note(_failure(status))
+        for held in status.get("event_time_holders") or ():
+            note(_held_back(status, held))
+
+
+def _held_back(status: Status, held: dict[str, Any]) -> str:
+    """Which input event time waits for, in a line."""
+    return one_line(f"job {status['name']!r}: {held['text']}")
 
 
 def _failure(status: Status) -> str:
@@ -91,6 +98,8 @@ def _show_head(document: dict[str, Any]) -> None:
         f"{number(progress['records'])} records, {number(progress['records_per_second'])}/s, "
         f"watermark {moment(progress['watermark'])} ({lag})"
     )
+    for held in progress.get("event_time_holders") or ():
+        typer.echo(_held_back(document, held))
     if document["cluster"].get("web_url"):
         typer.echo(f"Spark's pages: {document['cluster']['web_url']}")
     elif document["cluster"].get("workers") and document["cluster"]["engine"] == "spark" and not document["ended_ms"]:

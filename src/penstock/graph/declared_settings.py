@@ -61,6 +61,7 @@ MAX_PLAN_BYTES = "penstock.plan.max-bytes"
 PROMETHEUS_PORT = "penstock.metrics.prometheus.port"
 LOG_FORMAT = "penstock.log.format"
 TRACES = "penstock.traces.enabled"
+STALL_WARNING = "penstock.event-time.stall-warning"
 WATERMARK_EVERY_RECORDS = "pipeline.watermark-every-records"
 STATE_BACKEND = "state.backend.type"
 STATE_DIRECTORY = "state.backend.rocksdb.localdir"
@@ -390,6 +391,15 @@ _TABLE = (
         "Send a trace of every version to OpenTelemetry; see [Metrics](metrics.md#traces).",
         False,
         field="is_traced",
+    ),
+    Setting(
+        STALL_WARNING,
+        kinds.DURATION,
+        "If event time stands still for so long while records wait for it, the log names the input that holds it "
+        "back; `penstock list` and the dashboard name it too. 0 turns this off; see "
+        "[Nothing comes out](nothing_comes_out.md).",
+        15_000,
+        field="stall_warning_ms",
     ),
     Setting(
         TWO_PHASE,

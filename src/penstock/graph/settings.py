@@ -62,6 +62,7 @@ class JobSettings:
     prometheus_ports: range | None = _default(keys.PROMETHEUS_PORT)
     log_format: str = _default(keys.LOG_FORMAT)
     is_traced: bool = _default(keys.TRACES)
+    stall_warning_ms: int = _default(keys.STALL_WARNING)
     state_backend: str = _default(keys.STATE_BACKEND)
     state_directory: str | None = _default(keys.STATE_DIRECTORY)
     spark_master: str | None = _default(keys.SPARK_MASTER)

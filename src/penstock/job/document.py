@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 import traceback
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
@@ -56,7 +56,7 @@ def job_document(job: Job) -> dict[str, Any]:
         "ended_ms": ended_ms,
         "now_ms": now_ms(),
         "status_ms": dict(journal.status_ms),
-        "progress": asdict(job.statistics.progress),
+        "progress": _progress(job),
         "plan": plan_data(job.plan),
         "explanation": job.plan.explain(),
         "subtasks": _subtasks(job),
@@ -72,6 +72,13 @@ def job_document(job: Job) -> dict[str, Any]:
         "checkpoint": job.settings.checkpoint_directory,
         "savepoint_directory": job.settings.savepoint_directory,
     }
+
+
+def _progress(job: Job) -> dict[str, Any]:
+    """Where the job is; nothing holds back one that is over."""
+    progress = job.statistics.progress
+    is_over = job.status.is_globally_terminal_state()
+    return asdict(replace(progress, event_time_holders=()) if is_over else progress)
 
 
 def _type(job: Job) -> str:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from penstock.checkpoint import Seal
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.job_failure import JobFailure
-from penstock.common.job_progress import Pace, Progress
+from penstock.common.job_progress import HeldBack, Pace, Progress
 from penstock.common.operator_metrics import OperatorMetrics
 from penstock.graph.nodes import bare_name
 from penstock.graph.plan import JobPlan
 from penstock.job.batch_traces import BatchTraces
-from penstock.job.journal import COMBINED_BY, JobJournal, VersionTimes
+from penstock.job.journal import COMBINED_BY, JobJournal, VersionTimes, now_ms
 from penstock.job.latency import LatencyHistogram
 from penstock.runtime.report import BACKPRESSURED, Report
+
+if TYPE_CHECKING:
+    from penstock.job.event_time_watch import JobEventTime
 
 JOB = "job"
 """Where figures of the job as a whole are among those of its operators."""
@@ -35,10 +39,12 @@ class JobStatistics:
     journal: JobJournal = field(default_factory=JobJournal)
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     traces: BatchTraces | None = None
+    event_time: JobEventTime | None = None
+    """What finds the inputs that hold event time back, in jobs that are watched."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _last: float = field(default_factory=time.monotonic)
 
-    def on_version(self, seal: Seal, reports: Iterable[Report]) -> None:
+    def on_version(self, seal: Seal, reports: Sequence[Report]) -> None:
         """Add what a version brought."""
         sources = {vertex.operators[0].uid for vertex in self.plan.sources()}
         read = 0.0
@@ -66,6 +72,8 @@ class JobStatistics:
                 watermark=watermark,
                 lag_ms=lag,
             )
+        if self.event_time is not None:
+            self.event_time.on_version(seal, reports, now, now_ms())
 
     def note_version(self, previous: Seal, seal: Seal, reports: list[Report], times: VersionTimes) -> None:
         """Write a version that is final and published into the journal."""
@@ -83,6 +91,11 @@ class JobStatistics:
             restarts = self.progress.restarts + (failure.restart_in_ms is not None)
             self.progress = replace(self.progress, restarts=restarts, last_failure=failure)
         self.journal.on_failure(failure)
+
+    def on_held_back(self, found: Iterable[HeldBack]) -> None:
+        """Note which inputs hold event time back now."""
+        with self._lock:
+            self.progress = replace(self.progress, event_time_holders=tuple(found))
 
     def on_pace(self, pace: Pace, uids: Iterable[str]) -> None:
         """Note how the intake of the batch went, for the sources that were paced."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.constants import MIN_WATERMARK
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.runtime.timestamps import EventTime, WatermarkSource, active_again, split_time
+from penstock.runtime.timestamps import EventTime, WatermarkSource, active_again
 
 if TYPE_CHECKING:
     from penstock.runtime.operators.operator import StreamOperator
@@ -128,11 +128,6 @@ class PartitionWatermarks:
         """When idleness will have to be noticed."""
         deadlines = [source.next_deadline() for source in self._sources.values()]
         return min((each for each in deadlines if each is not None), default=None)
-
-
-def split_times(state: State | None) -> dict[str, tuple[int, bool]]:
-    """The watermark of each partition in a snapshot, and whether it was idle."""
-    return {} if state is None else {name: split_time(each) for name, each in state[2].items()}
 
 
 def dealt_out(states: list[State | None], owners: Mapping[str, int], parallelism: int) -> list[State]:

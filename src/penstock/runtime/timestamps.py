@@ -26,6 +26,7 @@ from penstock.common.watermark_strategy import (
 from penstock.connectors.source import StatusSignal, WatermarkSignal
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.failure import current_record
+from penstock.runtime.input_times import SplitTime
 from penstock.runtime.rows import AnyTimestamps, Timestamps, Values
 
 if TYPE_CHECKING:
@@ -310,9 +311,12 @@ class _Punctuation:
         self._mark(False)
 
 
-def split_time(state: Any) -> tuple[int, bool]:
-    """The last watermark in a snapshot, and whether the input was idle."""
-    return state[0], state[2]
+def split_time(name: str | None, state: Any) -> SplitTime:
+    """How far the snapshot of one source says that event time got; None is the beginning."""
+    if state is None:
+        return SplitTime(name)
+    watermark, active_at, is_idle, (kind, *_) = state
+    return SplitTime(name, watermark, is_idle, active_at, kind)
 
 
 def slowest(states: list[Any]) -> Any:

@@ -29,7 +29,9 @@ def health(document: Document) -> Health:
         return _of_ended(document)
     if document["status"] in ("RESTARTING", "FAILING"):
         return Health("bad", f"restarting after: {_last_failure(document)}")
-    found = [told for told in (_restarts(document), _stall(document), _saturation(document)) if told]
+    found = [
+        told for told in (_restarts(document), _stall(document), _saturation(document), _held_back(document)) if told
+    ]
     return Health("warning", "; ".join(found)) if found else Health("good", "running as it should")
 
 
@@ -73,6 +75,20 @@ def _saturation(document: Document) -> str | None:
     return f"sources give more than the job can take{waiting}"
 
 
+def _held_back(document: Document) -> str | None:
+    """Event time stands still while records wait for it."""
+    waited_for = [each for each in event_time_holders(document) if not each["is_quiet"]]
+    if not waited_for:
+        return None
+    more = f", and {len(waited_for) - 1} more" if len(waited_for) > 1 else ""
+    return f"{waited_for[0]['text']}{more}"
+
+
+def event_time_holders(document: Document) -> list[dict[str, Any]]:
+    """The inputs that hold event time back; drivers of earlier versions name none."""
+    return list(document["progress"].get("event_time_holders") or ())
+
+
 def summary(document: Document) -> dict[str, Any]:
     """A job in a list of jobs."""
     progress, told = document["progress"], document["checkpoints"]
@@ -84,6 +100,7 @@ def summary(document: Document) -> dict[str, Any]:
         "records_per_second": progress["records_per_second"],
         "lag_ms": progress["lag_ms"],
         "watermark": progress["watermark"],
+        "event_time_holders": event_time_holders(document),
         "pace": progress.get("pace"),
         "restarts": progress["restarts"],
         "checkpoints": told["completed"],

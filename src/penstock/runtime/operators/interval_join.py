@@ -203,6 +203,10 @@ class IntervalJoinOperator(StreamOperator):
         self.function = function
         self.spec = spec
 
+    def waits_for_event_time(self) -> bool:
+        """Rows are kept until the watermark has passed them."""
+        return True
+
     def layout(self) -> Layout:
         """The bounds, which give the width of the buckets and when rows go, and of which side rows may stay alone."""
         spec = self.spec

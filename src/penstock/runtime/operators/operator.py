@@ -9,6 +9,7 @@ from penstock.common.constants import MIN_WATERMARK
 from penstock.runtime.columns import ColumnBlock, Stamps, key_objects
 from penstock.runtime.context import OperatorContext, OperatorRuntimeContext
 from penstock.runtime.failure import OperatorFailure, current_record, describe_failure
+from penstock.runtime.input_times import InputTime
 from penstock.runtime.layouts import Layout, described, difference
 from penstock.runtime.operators.checkpointed import CheckpointedPart, is_checkpointed, takes_part
 from penstock.runtime.output import Output
@@ -44,6 +45,9 @@ class StreamOperator:
     timeless_inputs: frozenset[int] = frozenset()
     """Numbers of inputs whose watermarks and idleness mean nothing here: event time is that of the others."""
 
+    makes_event_time = False
+    """Whether event time begins here: it says how far it got in the splits, see `input_time`."""
+
     forgets_watermark = False
     """Whether it has no event time after a savepoint until the next watermark, as in Flink."""
 
@@ -59,6 +63,14 @@ class StreamOperator:
     def needs_stable_subtask(self) -> bool:
         """Whether it must not share a vertex with a source, whose subtasks are not the same in every batch."""
         return takes_part(getattr(self, "function", None))
+
+    def waits_for_event_time(self) -> bool:
+        """Whether results, or what is forgotten, wait for the watermark. Is asked of a description too."""
+        return False
+
+    def input_time(self, name: str, uid: str, snapshot: Any) -> InputTime:
+        """Return how far event time got in what is read here, from the snapshot of a subtask; None before its first."""
+        raise AssertionError(f"{type(self).__name__} makes no event time")
 
     def setup(self, context: OperatorContext, output: Output) -> None:
         """Called once in a worker process before anything else."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from penstock.common.watermark_strategy import WatermarkStrategy
@@ -15,8 +16,10 @@ from penstock.connectors.source import (
     SideRecords,
     Source,
 )
+from penstock.runtime.input_times import InputTime
 from penstock.runtime.operators.source import SourceOperator
-from penstock.runtime.partition_watermarks import PartitionWatermarks, dealt_out, split_times
+from penstock.runtime.partition_watermarks import PartitionWatermarks, dealt_out
+from penstock.runtime.timestamps import split_time
 
 
 class PartitionedSourceOperator(SourceOperator):
@@ -67,10 +70,6 @@ class PartitionedSourceOperator(SourceOperator):
         """Take it that these partitions, and no others, are not read for now."""
         self.watermarks.pause(names)
 
-    def split_times(self, state: Any, subtask: int) -> dict[str, tuple[int, bool]]:
-        """The watermark of each partition in a snapshot, and whether it was idle."""
-        return split_times(state)
-
     def note_lags(self, lags: Mapping[str, int], pending: int) -> None:
         """Show in the metrics how many records are left behind this batch: in partitions, and in all of them."""
         for name in lags:
@@ -83,6 +82,15 @@ class PartitionedSourceOperator(SourceOperator):
         """Snapshots of the old subtasks dealt out to the new ones."""
         owners = {name: self.source.owner(name, parallelism) for name in partitions}
         return dealt_out(snapshots, owners, parallelism)
+
+    def input_time(self, name: str, uid: str, snapshot: Any) -> InputTime:
+        """Return how far event time got in each partition of this subtask."""
+        found = super().input_time(name, uid, None)
+        if snapshot is None:
+            return replace(found, splits=())
+        watermark, is_idle, partitions = snapshot
+        splits = tuple(split_time(each, state) for each, state in sorted(partitions.items()))
+        return replace(found, watermark=watermark, is_idle=is_idle, splits=splits)
 
     def close(self) -> None:
         """Let go of the reader."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
+from types import CodeType
 from typing import Any, ClassVar
 
 from penstock.errors import StateError
@@ -17,6 +18,7 @@ from penstock.vocabulary.output_tag import OutputTag
 from penstock.vocabulary.time_domain import TimeDomain
 from penstock.vocabulary.timerservice import TimerService
 
+_EVENT_TIMER, _PROCESSING_TIMER = "register_event_time_timer", "register_processing_time_timer"
 _DOMAINS = {EVENT: TimeDomain.EVENT_TIME, PROCESSING: TimeDomain.PROCESSING_TIME}
 
 
@@ -166,6 +168,14 @@ class KeyedProcessOperator(TimedOperator, ProcessOperator):
     context_class = KeyedProcessContext
     queryable_name: str | None = None  # of a stream that is kept as queryable state
 
+    def waits_for_event_time(self) -> bool:
+        """Return whether the function has timers of event time, as far as its code shows."""
+        on_timer = getattr(type(self.function), "on_timer", None)
+        if on_timer is None or on_timer.__module__ == KeyedProcessFunction.__module__:
+            return False  # what it inherits does nothing
+        used = _names_used(type(self.function))
+        return _EVENT_TIMER in used or _PROCESSING_TIMER not in used
+
     def open(self) -> None:
         """Open the function; one without `on_timer` just lets its timers pass."""
         super().open()
@@ -192,3 +202,15 @@ class KeyedProcessOperator(TimedOperator, ProcessOperator):
                 raise self.failure(error, during) from None
         self._ctx.set_timer(domain, None)
         self._collector.flush()
+
+
+def _names_used(kind: type) -> set[str]:
+    """Return the names of attributes that the methods of a class use, those of functions inside them too."""
+    methods = (getattr(each, "__func__", each) for base in kind.__mro__ for each in vars(base).values())
+    todo = [method.__code__ for method in methods if hasattr(method, "__code__")]
+    found: set[str] = set()
+    while todo:
+        code = todo.pop()
+        found.update(code.co_names)
+        todo += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return found

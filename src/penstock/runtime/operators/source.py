@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from penstock.common.constants import MAX_WATERMARK
 from penstock.common.watermark_strategy import OfferedWatermarks, WatermarkStrategy
 from penstock.connectors.source import Source, SplitSource
+from penstock.runtime.input_times import InputTime
 from penstock.runtime.operators.watermark import TimingOperator
-from penstock.runtime.timestamps import split_time
 
 
 class SourceOperator(TimingOperator):
@@ -42,7 +43,8 @@ class SourceOperator(TimingOperator):
 
     def split_times(self, state: Any, subtask: int) -> dict[str, tuple[int, bool]]:
         """The watermark of each split in a snapshot of a subtask, and whether it was idle."""
-        return {} if state is None else {str(subtask): split_time(state)}
+        splits = self.input_time("", "", state).splits
+        return {each.name or str(subtask): (each.watermark, each.is_idle) for each in splits}
 
     def split_count(self, parallelism: int) -> int:
         """How many channels the source has."""
@@ -59,6 +61,11 @@ class SourceOperator(TimingOperator):
                     self.watermarks.signal(item)
         except Exception as error:
             raise self.failure(error, f"reading positions {start}..{stop - 1} of split {split}") from None
+
+    def input_time(self, name: str, uid: str, snapshot: Any) -> InputTime:
+        """Return how far event time got in what this subtask reads."""
+        found = super().input_time(name, uid, snapshot)
+        return replace(found, is_source=True, is_bounded=self.source.is_bounded())
 
     def on_end(self) -> None:
         """Bounded input ends with the maximum watermark."""

@@ -7,13 +7,16 @@ from typing import Any
 from penstock.common.constants import MAX_WATERMARK
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.runtime.columns import ColumnBlock, Stamps
+from penstock.runtime.input_times import InputTime
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
-from penstock.runtime.timestamps import WatermarkSource
+from penstock.runtime.timestamps import WatermarkSource, split_time
 
 
 class TimingOperator(StreamOperator):
     """Gives records their timestamps and emits watermarks, by a strategy (None: no watermarks)."""
+
+    makes_event_time = True
 
     def __init__(self, strategy: WatermarkStrategy | None) -> None:
         self.strategy = strategy
@@ -50,6 +53,19 @@ class TimingOperator(StreamOperator):
     def next_deadline(self) -> int | None:
         """When idleness will have to be noticed."""
         return self.watermarks.next_deadline()
+
+    def input_time(self, name: str, uid: str, snapshot: Any) -> InputTime:
+        """Return what the generator has come to."""
+        split = split_time(None, snapshot)
+        return InputTime(
+            uid,
+            name,
+            watermark=split.watermark,
+            is_idle=split.is_idle,
+            splits=(split,),
+            is_source=False,
+            idle_timeout_ms=None if self.strategy is None else self.strategy.idle_timeout_ms,
+        )
 
 
 class WatermarkOperator(TimingOperator):

@@ -100,6 +100,10 @@ class PatternOperator(TimedOperator):
         self.function = function
         self.spec = spec
 
+    def waits_for_event_time(self) -> bool:
+        """Events of event time wait for the watermark."""
+        return not self.spec.is_processing_time
+
     # ---- what is kept ----
 
     def layout(self) -> Layout:

@@ -50,6 +50,10 @@ class DeduplicateOperator(BundlingOperator):
         self.mini_batch_size = mini_batch_size
         self.state_ttl_ms = state_ttl_ms
 
+    def waits_for_event_time(self) -> bool:
+        """The first row by time is known when the watermark has reached it."""
+        return self.time_field is not None and not self.keep_last
+
     def layout(self) -> Layout:
         """What is kept of each key."""
         return {

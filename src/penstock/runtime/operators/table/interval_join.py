@@ -59,6 +59,10 @@ class TableIntervalJoinOperator(KeyedTableOperator):
         self.condition = condition
         self.filter_nulls = filter_nulls
 
+    def waits_for_event_time(self) -> bool:
+        """Rows of event time are kept until the watermark has passed them."""
+        return self.left_time is not None
+
     def layout(self) -> Layout:
         """Return which rows are kept of each side, and for how long.
 

@@ -81,6 +81,10 @@ class OverAggregateOperator(KeyedTableOperator):
         """Whether rows wait for the watermark."""
         return self.order is OverOrder.ROWTIME
 
+    def waits_for_event_time(self) -> bool:
+        """Rows of event time do."""
+        return self.is_event_time
+
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Take a block."""
         assert keys is not None

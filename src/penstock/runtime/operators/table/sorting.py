@@ -37,6 +37,10 @@ class TemporalSortOperator(KeyedTableOperator):
         self.time_field = time_field
         self.sort_fields = sort_fields
 
+    def waits_for_event_time(self) -> bool:
+        """Rows of event time do."""
+        return self.time_field is not None
+
     def layout(self) -> Layout:
         """What rows wait."""
         return {"operator": self.kind, "types": type_texts(self.types), "event_time": self.time_field is not None}

@@ -62,6 +62,10 @@ class TemporalJoinOperator(KeyedTableOperator):
         self.state_ttl_ms = state_ttl_ms
         self.zone = zone
 
+    def waits_for_event_time(self) -> bool:
+        """Rows of the left side do."""
+        return True
+
     def layout(self) -> Layout:
         """What rows are kept of each side."""
         return {"operator": self.kind, "left": type_texts(self.left.types), "right": type_texts(self.right.types)}

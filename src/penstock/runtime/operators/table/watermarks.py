@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow.compute as pc
 from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.errors import PenstockError
 from penstock.runtime.columns import ColumnBlock, Stamps
+from penstock.runtime.input_times import InputTime, SplitTime
 from penstock.runtime.operators.table.expressions import block_function, column_function
 from penstock.runtime.operators.table.operator import TableOperator
 from penstock.runtime.rows import Timestamps
@@ -32,6 +34,7 @@ class WatermarkAssignerOperator(TableOperator):
     """
 
     kind = "table watermarks"
+    makes_event_time = True
     state_identity = "WatermarkAssignerOperator"
 
     def __init__(
@@ -69,6 +72,15 @@ class WatermarkAssignerOperator(TableOperator):
     def snapshot(self) -> Any:
         """How far event time has got."""
         return (self._reached, self._emitted, self._active_at, self._is_idle)
+
+    def input_time(self, name: str, uid: str, snapshot: Any) -> InputTime:
+        """Return how far event time got in the rows of this subtask."""
+        split = SplitTime()
+        if snapshot is not None:
+            _, watermark, active_at, is_idle = snapshot
+            split = SplitTime(None, watermark, is_idle, active_at)
+        whole = InputTime(uid, name, watermark=split.watermark, is_idle=split.is_idle, splits=(split,), is_source=False)
+        return replace(whole, idle_timeout_ms=self.idle_timeout_ms)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Emit a block with its times, and watermarks."""

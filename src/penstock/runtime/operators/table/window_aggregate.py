@@ -86,6 +86,10 @@ class WindowAggregateOperator(KeyedTableOperator):
         self.properties = properties
         self.needs_retraction = needs_retraction
 
+    def waits_for_event_time(self) -> bool:
+        """Windows of event time do."""
+        return self.is_event_time if self.window_fields is not None else self.time_field is not None
+
     def layout(self) -> Layout:
         """What the keys and windows are, and what the accumulators hold."""
         window = self.window

@@ -70,6 +70,10 @@ class SessionFunctionOperator(KeyedTableOperator):
         self.time_field = time_field
         self.types = types
 
+    def waits_for_event_time(self) -> bool:
+        """Sessions of event time do."""
+        return self.time_field is not None
+
     def layout(self) -> Layout:
         """What is kept of a session."""
         return {"operator": self.kind, "types": type_texts(self.types), "zone": self.window.zone or ""}

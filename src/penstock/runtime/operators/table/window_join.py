@@ -66,6 +66,10 @@ class TableWindowJoinOperator(KeyedTableOperator):
         self.filter_nulls = filter_nulls
         self.zone = zone
 
+    def waits_for_event_time(self) -> bool:
+        """Windows of tables are of event time."""
+        return True
+
     def layout(self) -> Layout:
         """What rows are kept of each side."""
         return {"operator": self.kind, "left": type_texts(self.left.types), "right": type_texts(self.right.types)}

@@ -37,6 +37,10 @@ class PerWindowOperator(KeyedTableOperator, ABC):
         self._windows = self.map_state("_windows", Types.LONG(), self.content_type())
         self._late = self.context.metrics.counter(LATE_RECORDS)
 
+    def waits_for_event_time(self) -> bool:
+        """Windows of tables are of event time."""
+        return True
+
     @abstractmethod
     def content_type(self) -> TypeInformation:
         """Return the type of what is kept of a window."""

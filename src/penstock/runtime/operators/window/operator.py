@@ -70,6 +70,10 @@ class WindowOperator(TimedOperator):
         codec_of(spec.assigner)
         self.spec = spec
 
+    def waits_for_event_time(self) -> bool:
+        """Windows of event time do."""
+        return self.spec.assigner.is_event_time()
+
     def layout(self) -> Layout:
         """What settings of the windows say about their state, and whether that is panes."""
         if self._in_panes is None:
