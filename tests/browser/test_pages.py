@@ -74,6 +74,31 @@ def test_where_sparks_own_pages_are_off_it_says_what_to_set(open_page: OpenPage,
     assert not page.get_by_text("Spark's UI is off").is_visible()
 
 
+def test_an_input_that_holds_event_time_back_is_named(open_page: OpenPage, served: Served) -> None:
+    [kafka] = [view for view in served.jobs.views() if view.job_id == served.kafka]
+    document = {**kafka.document(), "id": "d" * 32, "name": "waits"}
+    texts_told = [
+        "event time of 'sales by city' has not begun after 42 s: split clicks-1 (and 2 more) of source 'clicks' (uid "
+        "'clicks') has never had a record; if it may stay empty, add .with_idleness(...) to the watermark strategy",
+        f"event time of {HOSTILE} has stood still at 2026-11-19T02:00:00Z for 3 min: split page-views-0 of source "
+        "'views' (uid 'views') has had no record since 2026-11-19T02:00:04Z; no record waits for it",
+    ]
+    held = [{"text": text, "is_quiet": is_quiet} for text, is_quiet in zip(texts_told, (False, True), strict=True)]
+    document["progress"] = {**document["progress"], "pace": None, "event_time_holders": held}
+    served.jobs.show(EndedView(document))
+    try:
+        page = open_page(f"#/jobs/{document['id']}/sources")
+        has_name(page, "waits")
+        assert texts(page, "[aria-label='What holds event time back'] li") == texts_told
+        assert texts_told[0] in page.locator(".job-head + .health-line").inner_text()
+        page.goto("about:blank")  # or it would ask for a job that is gone
+    finally:
+        served.jobs.hide(document["id"])
+    page = open_page(f"#/jobs/{served.kafka}/sources")
+    has_name(page, "clicks")
+    assert not page.get_by_text("What holds event time back").is_visible()
+
+
 def test_the_graph_is_live(open_page: OpenPage, served: Served) -> None:
     page = open_page(f"#/jobs/{served.orders_id}")
     names = texts(page, ".card-name b")

@@ -200,8 +200,10 @@ def _standing(held: HeldBack) -> str:
     """Return what stands still, where and for how long."""
     first, *others = held.operators
     more = f" and {len(others)} more" if others else ""
-    at = "has not begun" if held.event_time is None else f"has stood still at {moment(held.event_time)}"
-    return f"event time of {first!r}{more} {at} for {duration(held.stalled_ms)}"
+    waited = duration(held.stalled_ms)
+    if held.event_time is None:
+        return f"event time of {first!r}{more} has not begun after {waited}"
+    return f"event time of {first!r}{more} has stood still at {moment(held.event_time)} for {waited}"
 
 
 def _known(watermark: int) -> int | None:

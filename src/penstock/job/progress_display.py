@@ -79,7 +79,13 @@ def describe(progress: Progress) -> str:
         parts.append(f"watermark {format_time(progress.watermark)}")
     if progress.lag_ms is not None:
         parts.append(f"lag {format_lag(progress.lag_ms)}")
-    return " · ".join(parts + _intake(progress.pace) + _failures(progress))
+    return " · ".join(parts + _held_back(progress) + _intake(progress.pace) + _failures(progress))
+
+
+def _held_back(progress: Progress) -> list[str]:
+    """Which input event time waits for."""
+    waited_for = [each.split or each.name for each in progress.event_time_holders if not each.is_quiet]
+    return [f"event time waits for {', '.join(waited_for)}"] if waited_for else []
 
 
 def _failures(progress: Progress) -> list[str]:

@@ -136,6 +136,10 @@ def _add_job(families: _Families, document: Document) -> None:
     if progress["watermark"] is not None and document["ended_ms"] is None:
         lag = (document["now_ms"] - progress["watermark"]) / 1000
         gauge("penstock_job_watermark_lag_seconds", "How far event time of the sources is behind now.", labels, lag)
+    waited_for = [each for each in progress.get("event_time_holders") or () if not each["is_quiet"]]
+    stalled = max((each["stalled_ms"] for each in waited_for), default=0) / 1000
+    text = "How long event time has stood still while records wait for it; 0 if it moves."
+    gauge("penstock_job_event_time_stalled_seconds", text, labels, stalled)
     if progress["pace"] is not None:
         share = progress["pace"]["backpressured"]
         gauge("penstock_job_backpressured_ratio", "Share of the time in which sources had to wait.", labels, share)

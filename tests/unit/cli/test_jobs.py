@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from penstock.cli.commands import app
 from penstock.common.job_failure import JobFailure
-from penstock.common.job_progress import Progress
+from penstock.common.job_progress import HeldBack, Progress
 from tests.unit.engine.announced import QuietJob, announced
 
 FIRST, SECOND = "ab" + "0" * 30, "cd" + "0" * 30
@@ -113,6 +114,23 @@ def test_a_terminal_gets_a_table_and_names_are_no_markup(monkeypatch: pytest.Mon
     with announced("a job with a very, very long name that does not fit", FIRST):
         _, row = call("list").stdout.splitlines()
         assert "ab0000000000  a job with a very, ve…  running" in row  # and too long for the terminal: nothing is lost
+
+
+HELD = HeldBack(
+    operators=("totals",), uid="orders", name="orders", split="orders-1", subtask=0, others=0, reason="never",
+    watermark=None, event_time=None, since_ms=0, stalled_ms=42_000, waiting_ms=40_000, last_record_ms=None,
+    is_quiet=False, text="event time of 'totals' has not begun after 42 s: split orders-1 of\nsource 'orders'",
+)  # fmt: skip
+
+
+def test_the_list_says_what_event_time_waits_for() -> None:
+    with announced("shop", FIRST) as job:
+        job.holders = (HELD,)
+        told, status = call("list"), json.loads(call("list", "--json").stdout)[0]
+    assert told.stderr == (
+        "job 'shop': event time of 'totals' has not begun after 42 s: split orders-1 of\\nsource 'orders'\n"
+    )
+    assert status["event_time_holders"] == [{**asdict(HELD), "operators": ["totals"]}]
 
 
 def test_the_list_says_why_a_job_was_restarted(monkeypatch: pytest.MonkeyPatch) -> None:

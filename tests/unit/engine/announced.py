@@ -12,6 +12,7 @@ from typing import Any
 from penstock.common.completable_future import CompletableFuture
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
+from penstock.common.job_progress import HeldBack
 from penstock.common.job_status import JobStatus
 from penstock.errors import CheckpointError
 from penstock.job.announcing import announce
@@ -24,6 +25,7 @@ class Progress:
     records_per_second: float = 678.9
     watermark: int | None = 1_700_000_000_000
     lag_ms: int | None = 5
+    event_time_holders: tuple[HeldBack, ...] = ()
 
 
 @dataclass
@@ -33,6 +35,7 @@ class QuietJob:
     job_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     asked: list[tuple[Any, ...]] = field(default_factory=list)
     ended: Future[JobExecutionResult] = field(default_factory=Future)
+    holders: tuple[HeldBack, ...] = ()
 
     def get_job_id(self) -> JobID:
         return JobID(self.job_id)
@@ -65,7 +68,7 @@ class QuietJob:
         return {"totals": {"records_in": 3.0}}
 
     def progress(self) -> Progress:
-        return Progress()
+        return Progress(event_time_holders=self.holders)
 
     def restarts(self) -> int:
         return 1

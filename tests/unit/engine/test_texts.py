@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import subprocess
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from penstock import java
-from penstock.common.job_progress import Pace, Progress
+from penstock.common.job_progress import HeldBack, Pace, Progress
 from penstock.engine.spark.failures import failure_text
 from penstock.errors import CheckpointError, ConfigurationError
 from penstock.java import java_home
@@ -85,6 +86,14 @@ def test_records_are_shown_short_and_never_fail() -> None:
     assert "Unprintable" in short_repr([Unprintable()])
 
 
+HELD = HeldBack(
+    operators=("totals",), uid="orders", name="orders", split="o-1", subtask=0, others=0, reason="never",
+    watermark=None, event_time=None, since_ms=0, stalled_ms=42_000, waiting_ms=40_000, last_record_ms=None,
+    is_quiet=False,
+)  # fmt: skip
+QUIET = replace(HELD, split="o-2", is_quiet=True)
+
+
 @pytest.mark.parametrize(
     ("progress", "line"),
     [
@@ -93,6 +102,10 @@ def test_records_are_shown_short_and_never_fail() -> None:
         (
             Progress(3, 10, 1.0, 1_700_000_000_000, 61_500),
             "batch 3 · 10 records at 1/s · watermark 2023-11-14 22:13:20 · lag 61.5 s",
+        ),
+        (
+            Progress(3, 10, 1.0, event_time_holders=(HELD, QUIET)),
+            "batch 3 · 10 records at 1/s · event time waits for o-1",
         ),
         (Progress(3, 10, 1.0, pace=Pace(500, 200)), "batch 3 · 10 records at 1/s"),
         (

@@ -44,7 +44,7 @@ def test_a_partition_that_never_had_a_record() -> None:
     held = stalled(source(split("orders-0", NOON), split("orders-1", NOON + 5), split("orders-2")))
     assert named(held) == ("orders", 0, "orders-2", "never")
     assert held is not None and held.text == (
-        "event time of 'sales' has not begun for 20 s: split orders-2 of source 'orders' (uid 'orders') has never had "
+        "event time of 'sales' has not begun after 20 s: split orders-2 of source 'orders' (uid 'orders') has never had "
         "a record; if it may stay empty, add .with_idleness(...) to the watermark strategy"
     )
     assert (held.watermark, held.others, held.is_quiet) == (None, 0, False)
@@ -194,7 +194,7 @@ def test_operators_that_wait_for_the_same_input_are_told_together() -> None:
     other = replace(one, operators=("totals",))
     (both,) = told_together([one, other])
     assert both.operators == ("sales", "totals")
-    assert both.text.startswith("event time of 'sales' and 1 more has not begun")
+    assert both.text.startswith("event time of 'sales' and 1 more has not begun after")
 
 
 # ---- the log ----
@@ -209,7 +209,7 @@ def held(uid: str = "orders", *, is_quiet: bool = False, waiting_ms: int = 10_00
 def test_the_log_says_it_once_and_once_more_when_it_changes() -> None:
     log = StallLog("shop", delay=10.0)
     (line,) = log.lines([held()])
-    assert line.startswith("job 'shop': event time of 'sales' has not begun for 20 s: split a-0 of source 'orders'")
+    assert line.startswith("job 'shop': event time of 'sales' has not begun after 20 s: split a-0 of source 'orders'")
     assert log.lines([held(waiting_ms=20_000)]) == []
     (line,) = log.lines([held("refunds", waiting_ms=30_000)])
     assert "source 'refunds'" in line

@@ -273,8 +273,8 @@ def test_the_log_and_the_list_name_it(home: None, caplog: pytest.LogCaptureFixtu
             client.cancel().result(60)
     (line,) = caplog.messages
     said = "split orders-0 of source 'orders' (uid 'orders') has never had a record; if it may stay empty, add "
-    assert line.startswith("job 'shop': event time of 'totals' has not begun for ") and said in line
-    assert said in told.stderr and told.stderr.startswith("job 'shop': event time of 'totals' has not begun for ")
+    assert line.startswith("job 'shop': event time of 'totals' has not begun after ") and said in line
+    assert said in told.stderr and told.stderr.startswith("job 'shop': event time of 'totals' has not begun after ")
     (held,) = document["progress"]["event_time_holders"]
     assert held["split"] == "orders-0" and not held["is_quiet"]
     assert client.document()["progress"]["event_time_holders"] == ()  # it is over

@@ -125,7 +125,9 @@ def test_a_job_that_runs_and_lags(document: dict[str, Any]) -> None:
     subtask = {**document["subtasks"][vertex][0], "watermark": 90_000}
     subtask["figures"] = {"records": {"lag.topic-0": 5.0, "lag.topic-1": 7.0, "pending_records": 12.0}}
     pace = {"limit": 10, "batch_ms": 5, "was_limited": True, "backpressured": 0.75, "backlog": None}
-    progress = {**document["progress"], "watermark": 90_000, "pace": pace, "restarts": 2}
+    held = [{"is_quiet": False, "stalled_ms": 4_000}, {"is_quiet": False, "stalled_ms": 42_000}]
+    held.append({"is_quiet": True, "stalled_ms": 99_000})
+    progress = {**document["progress"], "watermark": 90_000, "pace": pace, "restarts": 2, "event_time_holders": held}
     made = {
         **document,
         "status": "RUNNING",
@@ -139,6 +141,7 @@ def test_a_job_that_runs_and_lags(document: dict[str, Any]) -> None:
     found = samples_of([made])
     assert found["penstock_watermark_lag_seconds"][("records", "0")] == 10
     assert found["penstock_job_watermark_lag_seconds"][("", "")] == 10
+    assert found["penstock_job_event_time_stalled_seconds"][("", "")] == 42
     assert found["penstock_job_backpressured_ratio"][("", "")] == 0.75
     assert found["penstock_backpressured_seconds_total"][("records", "")] == 1.5
     assert found["penstock_source_pending_records"][("records", "0")] == 12

@@ -60,6 +60,10 @@ FLAWS: dict[str, tuple[dict[str, Any], str]] = {
     "no process": ({"process": None}, "its field 'process' is not an object"),
     "a vertex that is none": ({"plan": [7]}, "job overview cannot be made of it (TypeError"),
     "no progress": ({"progress": {}}, "job metrics cannot be made of it (KeyError"),
+    "holders of another kind": (
+        {"progress": {**document("a")["progress"], "event_time_holders": [7]}},
+        "summary cannot be made of it (TypeError",
+    ),
     "checkpoints of another kind": ({"checkpoints": []}, "cannot be made of it"),
     "workers of another kind": ({"cluster": {"workers": [{}]}}, "workers of cannot be made of it (KeyError"),
 }
@@ -120,7 +124,9 @@ def test_a_submission_without_a_driver_is_in_every_list(
 
 
 def test_a_document_as_a_job_makes_it_has_no_flaw() -> None:
-    assert flaw(document("a")) is None
+    assert flaw(document("a")) is None  # as an earlier version made it, which names no holder
+    held = {"text": "a waits", "is_quiet": False, "stalled_ms": 5}
+    assert flaw(document("a", progress={**document("a")["progress"], "event_time_holders": [held]})) is None
     assert flaw([]) == "it is no object"
 
 

@@ -38,6 +38,11 @@ def paced(**pace: Any) -> dict[str, Any]:
     return {**document()["progress"], "pace": told}
 
 
+def held(*texts: str, is_quiet: bool = False) -> dict[str, Any]:
+    """Progress with inputs that hold event time back."""
+    return {**document()["progress"], "event_time_holders": [{"text": each, "is_quiet": is_quiet} for each in texts]}
+
+
 OLD = {"completed": 1, "history": [version(0, NOW - 120_000)]}
 
 
@@ -52,6 +57,9 @@ OLD = {"completed": 1, "history": [version(0, NOW - 120_000)]}
         (document(exceptions=[failure(NOW - 1), failure(NOW - 2)]), "warning", "failed 2 times in the last 10 minutes"),
         (document(exceptions=[failure(NOW - 3_600_000)]), "good", "running as it should"),
         (document(progress=paced(backpressured=0.9, backlog=7_000)), "warning", "(7,000 records wait)"),
+        (document(progress=held("a waits for b")), "warning", "a waits for b"),
+        (document(progress=held("a waits for b", "c for d")), "warning", "a waits for b, and 1 more"),
+        (document(progress=held("a waits for b", is_quiet=True)), "good", "running as it should"),
         (document(checkpoints=OLD), "good", "running as it should"),  # it has nothing to read
         (document(checkpoints=OLD, progress=paced(backlog=3)), "warning", "no checkpoint for 120 s"),
         (document(checkpoints={"completed": 0, "history": []}), "warning", "no checkpoint for 3600 s"),

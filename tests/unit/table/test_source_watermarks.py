@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from penstock.engine.in_process.client import InProcessJobClient
 from penstock.engine.in_process.clock import ManualClock
 from penstock.engine.in_process.job import StalledJob
 from penstock.errors import SqlError
+from penstock.job.event_time_watch import JobEventTime
 from penstock.table import DataTypes, Schema, StreamTableEnvironment, TableDescriptor
 from penstock.table.connectors import registry, values
 from penstock.table.connectors.contract import Connector, TableContext, TableSource
@@ -312,3 +315,20 @@ def test_an_option_without_effect_is_warned_of(monkeypatch: pytest.MonkeyPatch) 
     tables.execute_sql(DDL.replace("'partitions'", "'partitions', 'scan.watermark.emit.on-event.gap' = '10'"))
     with pytest.warns(UserWarning, match=r"on-event.gap' of table .*s has no effect"):
         assert ended(tables) == ALL_ROWS
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_partition_that_holds_event_time_back_is_named(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    scripts = {"s-0": [*rows(0, 2), Cut(), *rows(5_000, 2)], "s-1": []}
+    tables = tables_over(monkeypatch, scripts, mode, is_bounded=False)
+    tables.execute_sql(DDL)
+    client: Any = tables.execute_sql(COUNTS).get_job_client()
+    assert isinstance(client, InProcessJobClient)
+    job = client.job
+    event_time = job.statistics.event_time = JobEventTime(job.plan, 10.0)
+    for _ in range(4):
+        with suppress(StalledJob):
+            job.run_batch()
+    held, *others = event_time.held_back(time.monotonic() + 60, 1_000)
+    client.cancel()
+    assert (held.split, held.reason, held.is_quiet, others) == ("s-1", "never", False, [])

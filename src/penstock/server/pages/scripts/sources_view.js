@@ -1,6 +1,6 @@
 // Sources: how far each partition is behind, the largest lag first, and how the intake is paced.
 
-import { el, emptyState, setText, show } from "./dom.js";
+import { el, emptyState, setAttribute, setText, show } from "./dom.js";
 import * as format from "./format.js";
 import { barColumn, Table } from "./table.js";
 
@@ -24,7 +24,9 @@ export class SourcesView {
       { label: "", value: (row) => (row.has_ended ? "ended" : "") },
     ], { key: (row) => `${row.id} ${row.subtask}`, caption: "Source subtasks" });
     this.empty = emptyState("No source of this job tells its lag.", "Kafka sources do, for every partition. Other sources are paced as above.");
-    this.element = el("div", {}, el("h2", {}, "Intake"), this.facts, el("h2", {}, "Watermarks of the sources"), this.subtasks.element, el("h2", {}, "Lag per Kafka partition"), this.empty, this.table.element);
+    this.holders = el("ul", { class: "holders", "aria-label": "What holds event time back" });
+    this.held = el("section", { hidden: true }, el("h2", {}, "What holds event time back"), this.holders);
+    this.element = el("div", {}, el("h2", {}, "Intake"), this.facts, this.held, el("h2", {}, "Watermarks of the sources"), this.subtasks.element, el("h2", {}, "Lag per Kafka partition"), this.empty, this.table.element);
   }
 
   update(model) {
@@ -33,6 +35,13 @@ export class SourcesView {
     show(this.table.element, rows.length > 0);
     this.table.update(rows);
     this.subtasks.update(sourceRows(model));
+    const held = model.part.progress.event_time_holders ?? []; // drivers of earlier versions name none
+    show(this.held, held.length > 0);
+    if (this.holders.childElementCount !== held.length) this.holders.replaceChildren(...held.map(() => el("li")));
+    held.forEach((each, index) => {
+      setText(this.holders.children[index], each.text);
+      setAttribute(this.holders.children[index], "class", each.is_quiet ? "hint" : "held");
+    });
     const facts = intakeFacts(model, rows);
     if (this.facts.childElementCount !== facts.length) this.facts.replaceChildren(...facts.map(() => el("div", {}, el("dt"), el("dd"))));
     facts.forEach(([label, text], index) => {
