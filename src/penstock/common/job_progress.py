@@ -30,9 +30,9 @@ class HeldBack:
     """An input that holds back the event time of operators.
 
     `watermark` is that of the input and `event_time` that of the operators, None if there is none; `others` counts
-    splits that wait just as long. `since_ms` and `stalled_ms` say when event time moved last, as a time and as a duration; both count from the start of the driver at
-    the earliest. `waiting_ms` says for how long records have waited for it; `is_quiet`: none do, as far as is known.
-    `text` says all of it in a sentence.
+    splits that wait just as long. `since_ms` and `stalled_ms` say when event time moved last, as a time and as a
+    duration; both count from the start of the driver at the earliest. `waiting_ms` says for how long records have
+    waited for it; `is_quiet`: none have for long, as far as is known. `text` says all of it in a sentence.
     """
 
     operators: tuple[str, ...]

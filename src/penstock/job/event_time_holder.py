@@ -73,7 +73,7 @@ class EventTimeHolder:
             return None
         found = self._slowest(inputs)
         self._remember(inputs, found, now)
-        since, since_ms = self._moved
+        since, _ = self._moved
         if not found or now - max(since, self._lowest_at) < self._delay:
             return None
         return self._named(found, now, now_ms)
@@ -242,7 +242,7 @@ class StallLog:
         found = self._resumed({name for each in helds for name in each.operators})
         for each in helds:
             key = (each.uid, each.subtask, each.split)
-            if key not in self._told and not each.is_quiet and each.waiting_ms >= self._delay_ms:
+            if key not in self._told and each.waiting_ms >= self._delay_ms:
                 self._told[key] = each
                 found.append(f"job {self._job!r}: {each.text}")
         return found

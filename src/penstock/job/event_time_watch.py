@@ -62,7 +62,8 @@ class JobEventTime:
             _Waiting(place, makers_of(self.plan, place), EventTimeHolder(bare_name(_operator(place)), delay=self.delay))
             for place in waiting_operators(self.plan)
         ]
-        self._makers = {_operator(place).uid for each in self._waiting for place in each.inputs}
+        makers = [place for each in self._waiting for place in each.inputs]
+        self._ephemeral = {_operator(place).uid: place[0].is_ephemeral for place in makers}
 
     @property
     def is_used(self) -> bool:
@@ -73,20 +74,26 @@ class JobEventTime:
         """Note how far event time is after a version."""
         if not self._waiting:
             return
-        came: dict[str, int] = {}
         with self._lock:
-            for report in reports:
-                for uid, figures in report.metrics.items():
-                    records = int(figures.get("records_in", 0))
-                    came[uid] = came.get(uid, 0) + records
-                    if uid in self._makers:
-                        known = self._records.get((uid, report.subtask), 0)
-                        self._records[uid, report.subtask] = known + records
+            came = self._count(reports)
             self._seal = seal
             for each in self._waiting:
                 reached = _reached(seal, each.place)
                 if reached is not None:
                     each.holder.note(reached, came.get(_operator(each.place).uid, 0), now=now, now_ms=now_ms)
+
+    def _count(self, reports: Iterable[Report]) -> dict[str, int]:
+        """Return how many records each operator got, and add up those of operators that make event time."""
+        came: dict[str, int] = {}
+        for report in reports:
+            for uid, figures in report.metrics.items():
+                records = int(figures.get("records_in", 0))
+                came[uid] = came.get(uid, 0) + records
+                if uid in self._ephemeral:
+                    # The subtasks of a source that Spark cuts anew in every batch are one.
+                    key = uid, 0 if self._ephemeral[uid] else report.subtask
+                    self._records[key] = self._records.get(key, 0) + records
+        return came
 
     def held_back(self, now: float, now_ms: int) -> list[HeldBack]:
         """Return the inputs that hold event time back, those for which records wait first."""
@@ -176,7 +183,7 @@ def _operator(place: Place) -> ChainedOperator:
 
 def _reached(seal: Seal, place: Place) -> int | None:
     """Return the watermark of the operator's slowest subtask; None if all have ended."""
-    vertex, number = place
+    vertex, _ = place
     entries = (seal.entry(vertex.uid, subtask) for subtask in range(1 if vertex.is_ephemeral else vertex.parallelism))
     return min((_watermark(entry, place) for entry in entries if not entry.has_ended), default=None)
 
@@ -207,10 +214,19 @@ def watch_event_time(job: Job) -> None:
             if job.status is not JobStatus.RUNNING:
                 job.statistics.on_held_back([])
                 continue
+            pause_ms = longest_pause_ms(job)
             found = event_time.held_back(time.monotonic(), time.time_ns() // 1_000_000)
+            found = [each for each in found if not each.is_quiet or each.stalled_ms >= pause_ms]
             job.statistics.on_held_back(found)
             for line in log.lines(found):
                 _log.warning("%s", line)
         job.statistics.on_held_back([])
 
     threading.Thread(target=watch, name="penstock-event-time", daemon=True).start()
+
+
+def longest_pause_ms(job: Job) -> int:
+    """Return how long event time may seem to stand still because no version is due, or one takes long."""
+    last = job.statistics.journal.versions()[-1:]
+    longest = max((each.times.work_ms + each.times.seal_ms + each.times.publish_ms for each in last), default=0)
+    return 2 * max(longest, job.settings.batch_interval_ms or 0)

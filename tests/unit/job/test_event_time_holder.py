@@ -44,8 +44,8 @@ def test_a_partition_that_never_had_a_record() -> None:
     held = stalled(source(split("orders-0", NOON), split("orders-1", NOON + 5), split("orders-2")))
     assert named(held) == ("orders", 0, "orders-2", "never")
     assert held is not None and held.text == (
-        "event time of 'sales' has not begun after 20 s: split orders-2 of source 'orders' (uid 'orders') has never had "
-        "a record; if it may stay empty, add .with_idleness(...) to the watermark strategy"
+        "event time of 'sales' has not begun after 20 s: split orders-2 of source 'orders' (uid 'orders') has never "
+        "had a record; if it may stay empty, add .with_idleness(...) to the watermark strategy"
     )
     assert (held.watermark, held.others, held.is_quiet) == (None, 0, False)
 

@@ -6,6 +6,8 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,14 +15,16 @@ from typer.testing import CliRunner
 
 from penstock.cep import CEP, Pattern
 from penstock.cli.commands import app
-from penstock.common import Configuration, Duration, WatermarkStrategy
+from penstock.common import Configuration, Duration, JobStatus, WatermarkStrategy
 from penstock.common.job_progress import HeldBack
+from penstock.common.restart_strategy import RestartStrategies
 from penstock.connectors.source import Source
 from penstock.datastream import DataStream, KeyedProcessFunction, ProcessJoinFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.data_gen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.window import TumblingEventTimeWindows, TumblingProcessingTimeWindows
 from penstock.engine.in_process.job import StalledJob
-from penstock.job.event_time_watch import JobEventTime, makers_of, waiting_operators
+from penstock.job.event_time_watch import JobEventTime, longest_pause_ms, makers_of, waiting_operators
+from penstock.job.journal import VersionTimes
 from penstock.testing.partitions import ScriptedPartitions
 from penstock.testing.script import Cut, Element
 from tests.spark.waiting import wait_until
@@ -150,6 +154,15 @@ def test_a_split_that_has_ended_is_not_named(mode: str) -> None:
     assert (held.uid, held.is_quiet) == ("orders", True)
 
 
+def test_a_split_that_ended_without_a_record_is_not_named(mode: str) -> None:
+    def build(env: StreamExecutionEnvironment) -> None:
+        over = read(env, ScriptedPartitions({"past-0": []}), "past")
+        to_nowhere(windows(over.union(read(env, partitions(orders_0=[]), "orders"))))
+
+    (held,) = held_back(build, mode)
+    assert (held.uid, held.others) == ("orders", 0)
+
+
 def test_an_empty_subtask_in_front_of_an_assigner(mode: str) -> None:
     """A strategy behind the source sees no partitions, and those who read none wait for ever."""
 
@@ -235,6 +248,18 @@ def test_where_event_time_begins_anew_what_is_before_it_is_not_to_blame() -> Non
     client.cancel()
 
 
+def test_updates_of_patterns_have_no_event_time_that_anybody_waits_for() -> None:
+    env = StreamExecutionEnvironment.in_process()
+    stream = read(env, partitions(orders_0=[]), "orders").key_by(lambda value: value[0])
+    updates = env.from_source(partitions(updates_0=[]), None, "updates").uid("updates")
+    to_nowhere(CEP.dynamic_patterns(stream, updates).select(lambda match: match))
+    client: Any = env.execute_async("job")
+    plan = client.job.plan
+    (place,) = waiting_operators(plan)
+    assert [vertex.operators[number].uid for vertex, number in makers_of(plan, place)] == ["orders"]
+    client.cancel()
+
+
 # ---- a job that runs by itself: what the log, the progress and `penstock list` say ----
 
 
@@ -303,3 +328,31 @@ def test_a_line_when_event_time_moves_again(caplog: pytest.LogCaptureFixture) ->
     client.cancel().result(60)
     assert "source 'ticks' (uid 'ticks') gets records, but none is newer than its watermark" in caplog.messages[0]
     assert caplog.messages[1] == "job 'shop': event time of 'totals' moves again"
+
+
+def test_a_job_that_is_being_restarted_waits_for_nobody(tmp_path: Path) -> None:
+    env = live()
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(1, 3_600_000))
+
+    def checked(value: Any) -> Any:
+        assert not (tmp_path / "fail").exists()
+        return value
+
+    to_nowhere(windows(ticks(env, moves=False).map(checked)))
+    client: Any = env.execute_async("shop")
+    wait_until(lambda: client.progress().event_time_holders, "an input is named")
+    (tmp_path / "fail").touch()
+    wait_until(lambda: client.get_job_status().result() is JobStatus.RESTARTING, "the job fails")
+    wait_until(lambda: not client.progress().event_time_holders, "nobody is named", 20)
+    client.cancel().result(60)
+
+
+@pytest.mark.parametrize(("interval_ms", "quiet_ms"), [(60_000, 120_000), (None, 50), (10, 50)])
+def test_between_versions_that_are_far_apart_event_time_is_not_said_to_stand(
+    interval_ms: int | None, quiet_ms: int
+) -> None:
+    times = VersionTimes(0, work_ms=20, seal_ms=4, publish_ms=1)
+    journal = SimpleNamespace(versions=lambda: [SimpleNamespace(times=times)])
+    settings = SimpleNamespace(batch_interval_ms=interval_ms)
+    job: Any = SimpleNamespace(statistics=SimpleNamespace(journal=journal), settings=settings)
+    assert longest_pause_ms(job) == quiet_ms
