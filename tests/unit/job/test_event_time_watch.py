@@ -302,6 +302,7 @@ def test_the_log_and_the_list_name_it(home: None, caplog: pytest.LogCaptureFixtu
     assert said in told.stderr and told.stderr.startswith("job 'shop': event time of 'totals' has not begun after ")
     (held,) = document["progress"]["event_time_holders"]
     assert held["split"] == "orders-0" and not held["is_quiet"]
+    client._job.statistics.on_held_back([HeldBack(**held)])  # by a look that came late
     assert client.document()["progress"]["event_time_holders"] == ()  # it is over
 
 
