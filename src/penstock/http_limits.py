@@ -44,8 +44,17 @@ class LimitedProtocol(_Base):  # type: ignore[misc]
         if not self._was_unfinished:
             self._since, self._received, self._was_unfinished = time.monotonic(), 0, True
         self._received += len(data)
+        self.limit_concurrency = self._limit()
         super().data_received(data)
         self._was_unfinished = self.is_unfinished
+
+    def _limit(self) -> int | None:
+        """uvicorn's limit of connections, which also counts those that were hung up on a moment ago, and their tasks."""
+        limit: int | None = self.config.limit_concurrency
+        if limit is None or max(len(self.connections), len(self.tasks)) < limit:
+            return limit
+        open_ones = sum(not each.transport.is_closing() for each in self.connections)
+        return None if open_ones < limit else limit
 
     @property
     def has_head(self) -> bool:

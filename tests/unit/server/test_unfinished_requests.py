@@ -6,6 +6,8 @@ import socket
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -48,6 +50,23 @@ def test_requests_that_never_end_keep_nobody_out(server: HttpServer, begin: byte
         for _ in range(520):
             stack.enter_context(connected(server)).sendall(begin)
         assert is_answered(server)
+
+
+@pytest.mark.parametrize(
+    ("open_ones", "closing", "tasks", "limit"),
+    [(3, 0, 0, 5), (4, 3, 0, None), (4, 0, 9, None), (5, 0, 0, 5), (5, 4, 9, 5)],
+)
+def test_connections_that_were_hung_up_on_do_not_count(
+    open_ones: int, closing: int, tasks: int, limit: int | None
+) -> None:
+    """They and their tasks are there for a moment longer; meanwhile honest requests were refused with 503."""
+    connections = [
+        SimpleNamespace(transport=SimpleNamespace(is_closing=lambda is_closing=is_closing: is_closing))
+        for is_closing in (False,) * open_ones + (True,) * closing
+    ]
+    config = SimpleNamespace(limit_concurrency=5)
+    protocol: Any = SimpleNamespace(config=config, connections=connections, tasks=range(tasks))
+    assert http_limits.LimitedProtocol._limit(protocol) == limit
 
 
 @pytest.mark.parametrize("begin", [b"", b"GET /jobs HTTP/1.1\r\nHost: local", HEAD])
