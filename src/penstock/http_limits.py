@@ -49,7 +49,7 @@ class LimitedProtocol(_Base):  # type: ignore[misc]
         self._was_unfinished = self.is_unfinished
 
     def _limit(self) -> int | None:
-        """uvicorn's limit of connections, which also counts those that were hung up on a moment ago, and their tasks."""
+        """The limit of connections. uvicorn also counts those that were hung up on a moment ago, and their tasks."""
         limit: int | None = self.config.limit_concurrency
         if limit is None or max(len(self.connections), len(self.tasks)) < limit:
             return limit
