@@ -6,11 +6,16 @@ batch that first reads it: so where it begins is logged before it counts, and no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.connectors.source import PartitionedSource, PartitionEnumerator, PartitionRange
 from penstock.runtime.source_tasks import Offset, SourceTask, looks_around, pauses_otherwise
+
+Arrived = Callable[[Mapping[str, int]], dict[str, int] | None]
+
+_ASK_MS = 1_000
+"""How often ends are asked for where reading does not depend on them: for the lag, and to notice deleted topics."""
 
 
 @dataclass
@@ -25,6 +30,10 @@ class PartitionedVertex:
     ends: dict[str, int] = field(default_factory=dict)
     reader: int | None = None
     """Continuous mode: the subtask that asks for itself."""
+    arrived: Arrived | None = None
+    """Continuous mode: how far that subtask's reader has fetched. Then the enumerator is only asked now and then."""
+    asked_ms: int = 0
+    """When the enumerator was asked for the ends last."""
     _enumerator: PartitionEnumerator | None = None
 
     def enumerator(self) -> PartitionEnumerator:
@@ -62,12 +71,13 @@ def advanced_partitions(uid: str, known: PartitionedVertex, end: Offset, limit: 
         if (name not in stops or at < stops[name]) and known.concerns(name)
     }
     paused = end.paused.get(uid, ())
-    asked = _asked_for(known, open_partitions, paused)
+    asked = _asked_for(known, open_partitions, paused, now_ms)
     known.ends = {name: known.ends.get(name, at) for name, at in open_partitions.items() if name not in asked}
     if asked:
+        known.asked_ms = now_ms
         known.ends |= {name: min(upper, stops.get(name, upper)) for name, upper in enumerator.ends(asked).items()}
     readable = {name: at for name, at in open_partitions.items() if name not in paused}
-    ends = {name: upper for name, upper in known.ends.items() if name in readable}
+    ends = _readable_ends(known, readable, stops)
     paced = ends if known.source.paces_itself() else fair_stops(readable, ends, limit)
     moved = {**(before or {}), **paced}
     new = {name: each for name, each in found.items() if name not in moved}
@@ -84,11 +94,27 @@ def advanced_partitions(uid: str, known: PartitionedVertex, end: Offset, limit: 
     )
 
 
-def _asked_for(known: PartitionedVertex, open_partitions: dict[str, int], paused: Collection[str]) -> dict[str, int]:
+def _readable_ends(known: PartitionedVertex, readable: dict[str, int], stops: Mapping[str, int]) -> dict[str, int]:
+    """Return how far partitions can be read now: what has arrived where the reader knows, else what was asked for."""
+    if known.arrived is not None and readable:
+        arrived = known.arrived(readable)
+        if arrived is not None:
+            return {name: min(upper, stops.get(name, upper)) for name, upper in arrived.items()}
+        known.arrived = None  # this reader never knows
+    return {name: upper for name, upper in known.ends.items() if name in readable}
+
+
+def _asked_for(
+    known: PartitionedVertex, open_partitions: dict[str, int], paused: Collection[str], now_ms: int
+) -> dict[str, int]:
     """The partitions whose ends are asked for. Those of paused ones are asked for once, for checks and for the lag.
 
-    Not again: an enumerator may wait as long as nothing is new, or offer a few partitions at a time.
+    Not again: an enumerator may wait as long as nothing is new, or offer a few partitions at a time. A clock that was
+    set back must not stop the questions.
     """
+    if known.arrived is not None:
+        is_due = abs(now_ms - known.asked_ms) >= _ASK_MS or not open_partitions.keys() <= known.ends.keys()
+        return open_partitions if is_due else {}
     return {name: at for name, at in open_partitions.items() if name not in paused or name not in known.ends}
 
 

@@ -7,7 +7,7 @@ rows and a report.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -331,10 +331,14 @@ class Subtask:
     def read_partitions(self, task: SourceTask) -> Iterator[None]:
         """Source vertices: read ranges of this subtask's partitions."""
         assert isinstance(self.head, PartitionedSourceOperator)
-        if task.pending is not None:
-            self.head.note_lags(task.lags, task.pending)
+        self.head.note_lags(task.lags, task.pending)
         self.head.watermarks.has_unread = task.has_unread
         return self.head.read_partitions(task.ranges or ())
+
+    def arrived(self, positions: Mapping[str, int]) -> dict[str, int] | None:
+        """Source vertices: how far partitions of this subtask can be read without waiting, if its reader knows."""
+        assert isinstance(self.head, PartitionedSourceOperator)
+        return self.head.arrived(positions)
 
     def pause_splits(self, names: tuple[str, ...]) -> None:
         """Source vertices: these splits, and no others, are not read for now."""

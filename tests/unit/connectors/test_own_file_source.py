@@ -131,6 +131,16 @@ def test_a_file_that_has_ended_holds_event_time_up_no_longer(tmp_path: Path) -> 
     client.stop()
 
 
+def test_a_clock_that_was_set_back_keeps_no_new_file_out(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1\n")
+    source = FileSource.text(tmp_path, monitor_interval=Duration.of_seconds(1))
+    looks = source.on_engine("files", has_spark=False).create_enumerator("files")
+    known = dict.fromkeys(looks.discover(None, 1_000_000_000), 0)
+    (tmp_path / "b").write_text("2\n")
+    assert looks.discover(known, 1_000_000_999) == {}, "the interval is not over"
+    assert [Path(name).name for name in looks.discover(known, 5_000)] == ["b"]
+
+
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     def run(source: FileSource) -> None:
         env = StreamExecutionEnvironment.in_process()

@@ -26,6 +26,7 @@ class Shelf(PartitionEnumerator):
     def __init__(self) -> None:
         self.there: dict[str, FoundPartition] = {}
         self.far: dict[str, int] = {}
+        self.times_asked_for_ends = 0
         self.asked_with: list[Mapping[str, int] | None] = []
         self.is_closed = False
         self.is_hurried = False
@@ -38,6 +39,7 @@ class Shelf(PartitionEnumerator):
         return {name: found for name, found in self.there.items() if name not in (known or {})}
 
     def ends(self, positions: Mapping[str, int]) -> dict[str, int]:
+        self.times_asked_for_ends += 1
         return {name: self.far.get(name, at) for name, at in positions.items()}
 
     def close(self) -> None:
@@ -300,3 +302,77 @@ def test_pausing_is_told_to_subtasks_whose_partitions_may_become_idle() -> None:
         assert told == ([(0, ("p0",)), (1, ())] if idleness else [])
         assert [task.paused for task in intake.batch(paused={"u": ["p0"]})] == []
         assert [task.paused for task in intake.batch()] == ([(), ()] if idleness else [])
+
+
+class LiveIntake:
+    """A task of continuous mode: its reader knows what has been fetched."""
+
+    def __init__(self, *, stops: bool = False) -> None:
+        self.shelf = Shelf()
+        self.fetched: dict[str, int] | None = {}
+        self.asked: list[dict[str, int]] = []
+        known = PartitionedVertex(4, "shelf", Library(self.shelf, stops=stops), 1, False, reader=0)
+        known.arrived = self.arrived
+        self.list = SourceList({}, {}, 1000, {"u": known})
+        self.offset = self.list.first_offset()
+
+    def arrived(self, positions: Mapping[str, int]) -> dict[str, int] | None:
+        self.asked.append(dict(positions))
+        return None if self.fetched is None else {name: self.fetched.get(name, at) for name, at in positions.items()}
+
+    def poll(self, now_ms: int, **request: Any) -> tuple[dict[str, int], dict[str, int]]:
+        """The positions that are come to, and the lags that are told."""
+        start = self.offset
+        self.offset = self.list.next_offset(start, IntakeRequest(**request), now_ms=now_ms, elapsed_ms=0)
+        lags = [task.lags for task in self.list.tasks(start, self.offset)]
+        return self.offset.partitions["u"], lags[0] if lags else {}
+
+
+def test_a_task_that_reads_by_itself_takes_what_has_arrived_and_asks_for_ends_once_a_second() -> None:
+    intake = LiveIntake()
+    intake.shelf.there = {"p0": FoundPartition(5), "p1": FoundPartition(0)}
+    intake.shelf.far = {"p0": 100, "p1": 3}
+    intake.poll(1_000)
+    assert intake.shelf.times_asked_for_ends == 0
+    intake.fetched = {"p0": 9}
+    assert intake.poll(1_010) == ({"p0": 9, "p1": 0}, {"p0": 91, "p1": 3})
+    intake.fetched = {"p0": 12, "p1": 1}
+    intake.shelf.far = {"p0": 200, "p1": 3}
+    assert intake.poll(1_020) == ({"p0": 12, "p1": 1}, {"p0": 88, "p1": 2}), "the lag is that of the last question"
+    assert intake.shelf.times_asked_for_ends == 1
+    intake.fetched = {"p0": 13, "p1": 1}
+    assert intake.poll(2_010) == ({"p0": 13, "p1": 1}, {"p0": 187, "p1": 2})
+    assert intake.shelf.times_asked_for_ends == 2
+
+
+def test_a_clock_that_was_set_back_does_not_stop_the_questions_for_ends() -> None:
+    intake = LiveIntake()
+    intake.shelf.there = {"p0": FoundPartition(0)}
+    intake.poll(90_000)
+    intake.poll(90_010)
+    assert intake.shelf.times_asked_for_ends == 1
+    intake.poll(20_000)
+    assert intake.shelf.times_asked_for_ends == 2
+
+
+def test_what_has_arrived_beyond_a_stop_or_in_a_paused_partition_is_not_read() -> None:
+    intake = LiveIntake(stops=True)
+    intake.shelf.there = {"p0": FoundPartition(0, 4), "p1": FoundPartition(0, 10)}
+    intake.shelf.far = {"p0": 100, "p1": 100}
+    intake.poll(0)
+    intake.fetched = {"p0": 9, "p1": 9}
+    assert intake.poll(5, paused={"u": ["p1"]})[0] == {"p0": 4, "p1": 0}
+    assert intake.asked[-1] == {"p0": 0}, "a paused partition is not fetched"
+    assert intake.poll(10)[0] == {"p0": 4, "p1": 9}
+    assert intake.asked[-1] == {"p1": 0}, "one at its stop has nothing more to give"
+
+
+def test_a_reader_that_does_not_know_leaves_it_to_the_enumerator() -> None:
+    intake = LiveIntake()
+    intake.shelf.there, intake.shelf.far = {"p0": FoundPartition(0)}, {"p0": 3}
+    intake.fetched = None
+    intake.poll(0)
+    assert intake.poll(1)[0] == {"p0": 3}
+    intake.shelf.far = {"p0": 5}
+    assert intake.poll(2)[0] == {"p0": 5}, "it is asked each time again"
+    assert len(intake.asked) == 1

@@ -68,12 +68,14 @@ class _FileEnumerator(PartitionEnumerator):
         self._source = source
         self._files = source.file_system()
         self._ends: dict[str, int] = {}
-        self._look_at: int | None = None
+        self._looked_ms: int | None = None
 
     def discover(self, known: Mapping[str, int] | None, now_ms: int) -> dict[str, FoundPartition]:
-        if known is not None and self._look_at is not None and now_ms < self._look_at:
+        interval = self._source.discovery_ms or 0
+        # A clock that was set back must not keep new files out for as long as that.
+        if known is not None and self._looked_ms is not None and abs(now_ms - self._looked_ms) < interval:
             return {}
-        self._look_at = now_ms + (self._source.discovery_ms or 0)
+        self._looked_ms = now_ms
         found: dict[str, FoundPartition] = {}
         for file in self._source.listing.files():
             if file.path not in (known or {}):

@@ -76,7 +76,7 @@ class KafkaEnumerator(PartitionEnumerator):
         self._stopping = stopping
         self._who = who
         self._book = OffsetBook(access, who)
-        self._look_at: int | None = 0
+        self._looked_ms: int | None = None
         self._ends: dict[str, int] = {}
         self._silent: dict[str, float] = {}
         self._asked = 0.0
@@ -95,10 +95,12 @@ class KafkaEnumerator(PartitionEnumerator):
 
     def discover(self, known: Mapping[str, int] | None, now_ms: int) -> dict[str, FoundPartition]:
         """Look for partitions at the start and then at the interval; later ones begin at their first record."""
-        if known is not None and (self._look_at is None or now_ms < self._look_at):
-            return {}
-        interval = self._access.number(DISCOVERY_INTERVAL)
-        self._look_at = now_ms + interval if interval > 0 else None
+        if known is not None and self._looked_ms is not None:
+            interval = self._access.number(DISCOVERY_INTERVAL)
+            # A clock that was set back must not keep new partitions out for as long as that.
+            if interval <= 0 or abs(now_ms - self._looked_ms) < interval:
+                return {}
+        self._looked_ms = now_ms
         if known is None:
             return self._begun(self._starting, self.check())
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import bisect
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import Any
 
@@ -104,6 +104,15 @@ class KafkaReader(PartitionReader):
                     yield feed.name, item
             going = [(feed, stop) for feed, stop in going if feed.at < stop]
 
+    def arrived(self, positions: Mapping[str, int]) -> dict[str, int]:
+        """Return how far each partition has been fetched: no broker is asked, and nothing is waited for."""
+        feeds = [self._ready(PartitionRange(name, at, at)) for name, at in positions.items()]
+        self._assign(feeds)
+        if sum(len(feed.messages) for feed in feeds) < _PIECE_RECORDS:
+            self._take(self._consumer.consume(_FETCH, 0), feeds)
+            self._raise_refusal()
+        return {feed.name: feed.reached for feed in feeds}
+
     def close(self) -> None:
         """Let go of the connection."""
         self._consumer.close()
@@ -128,21 +137,25 @@ class KafkaReader(PartitionReader):
                 return piece
             self._assign([feed])
             before = feed.reached
-            self._fetch(feed)
+            self._take(self._waited_for(), [feed])
             if feed.reached > before:
                 last_news = time.monotonic()
-            elif (refusal := self._access.errors.refused(self._who, "read", self._access.servers)) is not None:
-                raise KafkaSourceError(refusal)
-            elif time.monotonic() - last_news > self._access.timeout:
+                continue
+            self._raise_refusal()
+            if time.monotonic() - last_news > self._access.timeout:
                 raise KafkaSourceError(
                     f"partition {feed.name} was to be read up to offset {stop}, but nothing came after {feed.reached} "
                     f"for {self._access.timeout:g} s: the brokers at {self._access.servers} are down, or the topic was "
                     "deleted or has lost records"
                 )
 
-    def _fetch(self, wanted: PartitionFeed) -> None:
-        """Take what has arrived, for whatever partition it is; where too much waits, the others are fetched later."""
-        messages = self._arrived()
+    def _raise_refusal(self) -> None:
+        refusal = self._access.errors.refused(self._who, "read", self._access.servers)
+        if refusal is not None:
+            raise KafkaSourceError(refusal)
+
+    def _take(self, messages: list[Any], wanted: list[PartitionFeed]) -> None:
+        """Keep messages of any partition; where too much waits, partitions that are not wanted are fetched later."""
         events = [message for message in messages if message.error() is not None]
         if events:
             messages = [message for message in messages if message.error() is None]
@@ -151,12 +164,12 @@ class KafkaReader(PartitionReader):
         # Behind the messages: the end of a partition is told after its last one.
         for event in events:
             self._on_error(event)
-        others = [feed for feed in self._feeds.values() if feed is not wanted]
+        others = [feed for feed in self._feeds.values() if feed not in wanted]
         if sum(feed.bytes for feed in others) > _WAITING_BYTES:
             for feed in others:
                 self._unassign(feed)
 
-    def _arrived(self) -> list[Any]:
+    def _waited_for(self) -> list[Any]:
         """Return what is there; if that is nothing, wait for the first message, and never for a full batch."""
         messages: list[Any] = self._consumer.consume(_FETCH, 0)
         if not messages:

@@ -27,6 +27,9 @@ class SourceStation(Station):
         self._since_watermarks = 0
         self.highest: dict[str, int] | None = None
         """Aligned sources: the watermark up to which splits are read, by uid of the source, as the driver told last."""
+        for known in sources.partitioned.values():
+            if known.reader is not None and known.vertex in self.subtasks:
+                known.arrived = self.subtasks[known.vertex].arrived
 
     def split_times(self) -> SplitTimes:
         """How far the splits have come that are read here and have not ended, by the uid of their source."""

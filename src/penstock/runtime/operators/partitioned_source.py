@@ -66,17 +66,25 @@ class PartitionedSourceOperator(SourceOperator):
             if each.ends:
                 self.watermarks.end(each.name)
 
+    def arrived(self, positions: Mapping[str, int]) -> dict[str, int] | None:
+        """Return how far each partition can be read without waiting, if its reader knows."""
+        try:
+            return self._partition_reader().arrived(positions)
+        except Exception as error:
+            raise self.failure(error, f"looking for records of {', '.join(list(positions)[:5])}") from None
+
     def pause(self, names: Collection[str]) -> None:
         """Take it that these partitions, and no others, are not read for now."""
         self.watermarks.pause(names)
 
-    def note_lags(self, lags: Mapping[str, int], pending: int) -> None:
-        """Show in the metrics how many records are left behind this batch: in partitions, and in all of them."""
+    def note_lags(self, lags: Mapping[str, int], pending: int | None) -> None:
+        """Show in the metrics how many records are left: in partitions, and in all of them where that is known."""
         for name in lags:
             if name not in self._lags:
                 self.context.metrics.add_group("lag").gauge(name, lambda name=name: self._lags[name])  # type: ignore[misc]
         self._lags.update(lags)
-        self.context.metrics.gauge("pending_records", lambda: pending)
+        if pending is not None:
+            self.context.metrics.gauge("pending_records", lambda: pending)
 
     def restored_states(self, snapshots: list[Any], partitions: Mapping[str, int], parallelism: int) -> list[Any]:
         """Snapshots of the old subtasks dealt out to the new ones."""
