@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import peer_environments, processes, results
+from benchmarks.delays.kafka_ends import open_ends
 from benchmarks.delays.marks import START_S, DelayTask
 from benchmarks.delays.stolen import StolenBySecond, StolenTime
 from benchmarks.delays.summary import measured
@@ -78,10 +80,12 @@ def _run(name: str, job: str, rate: int, asked: argparse.Namespace) -> dict[str,
         seconds = asked.warm_up + asked.seconds + 2  # the last second is not written
         task = DelayTask(job, str(marks), rate, seconds, PARALLELISM, asked.checkpoint_ms, dict(system.options))
         command = [peer_environments.python_of(system.environment), "-m", f"benchmarks.delays.{system.program}"]
+        variables = _variables(folder)
+        ends = open_ends(task, folder, variables) if job == "kafka" else nullcontext(task)
         stolen = StolenTime()
         limit = seconds + 2 * START_S
-        with StolenBySecond() as by_second:
-            ended = processes.run([*command, task.as_json()], _variables(folder), folder, limit, SAMPLE_S)
+        with ends as given, StolenBySecond() as by_second:
+            ended = processes.run([*command, given.as_json()], variables, folder, limit, SAMPLE_S)
         told = {"error": None, "peak_mb": round(ended.peak_mb), "stolen": stolen.share()}
         found = measured(marks, asked.warm_up, by_second.is_quiet)
         if found is None and ended.error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,14 +14,16 @@ from typing import Any
 
 import bytewax.operators as op
 import bytewax.operators.windowing as win
+from bytewax.connectors.kafka import KafkaSink, KafkaSinkMessage, KafkaSource
 from bytewax.dataflow import Dataflow
 from bytewax.inputs import FixedPartitionedSource, StatefulSourcePartition
 from bytewax.operators.windowing import EventClock, TumblingWindower
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 from bytewax.recovery import RecoveryConfig, init_db_dir
 from bytewax.testing import cluster_main
+from confluent_kafka import OFFSET_END
 
-from benchmarks.delays.marks import WINDOW_MS, DelayTask, Marks, key_of, other_key
+from benchmarks.delays.marks import TOPIC_IN, TOPIC_OUT, WINDOW_MS, DelayTask, Marks, key_of, let_run, other_key
 from benchmarks.peers.reporting import end_with_the_parent
 
 ALIGNED = datetime(2026, 1, 1, tzinfo=UTC)
@@ -117,10 +121,26 @@ def results(stream: Any, task: DelayTask) -> Any:
     return op.map("due", counts, lambda item: item[1][0])
 
 
+def from_topic_to_topic(flow: Dataflow, task: DelayTask) -> None:
+    """Count by key between two topics; the results are read outside."""
+    brokers = [task.servers]
+    source = KafkaSource(brokers, [TOPIC_IN], starting_offset=OFFSET_END, batch_size=1_000)
+    records = op.map("split", op.input("in", flow, source), lambda message: tuple(message.value.decode().split(",")))
+    counts = op.stateful_map("count", records, counted)
+    made = op.map("text", counts, lambda item: KafkaSinkMessage(None, f"{item[0]},{item[1][0]},{item[1][1]}".encode()))
+    op.output("out", made, KafkaSink(brokers, TOPIC_OUT, add_config={"linger.ms": "0"}))
+
+
 def main(task: DelayTask) -> None:
     """Run for the time that is asked for."""
     flow = Dataflow("delays")
-    op.output("out", results(op.input("in", flow, DueSource(task)), task), Noting(task.folder))
+    if task.job == "kafka":
+        from_topic_to_topic(flow, task)
+        end = threading.Timer(0, lambda: (let_run(task.folder, task.seconds), os._exit(0)))
+        end.daemon = True
+        end.start()
+    else:
+        op.output("out", results(op.input("in", flow, DueSource(task)), task), Noting(task.folder))
     folder = Path(tempfile.mkdtemp(prefix="bytewax-"))
     try:
         init_db_dir(folder, 1)

@@ -23,6 +23,8 @@ TIMER_MS = 100
 """How long after a record its timer is due."""
 START_S = 60
 """How long a system may take until its first result, on a busy machine."""
+TOPIC_IN, TOPIC_OUT = "due", "counted"
+"""A record is a text of its key and when it was due, a result the same with the count behind; commas are between."""
 TENTHS = 10
 """Delays are kept in tenths of a millisecond."""
 
@@ -38,6 +40,8 @@ class DelayTask:
     parallelism: int = 2
     checkpoint_ms: int = 1_000
     options: dict[str, Any] = field(default_factory=dict)
+    servers: str = ""
+    """Where the brokers are, for a job between topics."""
 
     @classmethod
     def from_words(cls, words: list[str]) -> DelayTask:

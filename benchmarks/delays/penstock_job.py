@@ -7,9 +7,19 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from benchmarks.delays.marks import TIMER_MS, WINDOW_MS, DelayTask, Marks, key_of, let_run, other_key
+from benchmarks.delays.marks import (
+    TIMER_MS,
+    TOPIC_IN,
+    TOPIC_OUT,
+    WINDOW_MS,
+    DelayTask,
+    Marks,
+    key_of,
+    let_run,
+    other_key,
+)
 from benchmarks.peers.reporting import end_with_the_parent
-from penstock.common import Configuration, Duration, Time, WatermarkStrategy
+from penstock.common import Configuration, Duration, SimpleStringSchema, Time, WatermarkStrategy
 from penstock.common.watermark_strategy import TimestampAssigner
 from penstock.connectors.source import Chunk, SplitSource
 from penstock.datastream import (
@@ -21,6 +31,12 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
 )
 from penstock.datastream.connectors import DiscardingSink
+from penstock.datastream.connectors.kafka import (
+    KafkaOffsetsInitializer,
+    KafkaRecordSerializationSchema,
+    KafkaSink,
+    KafkaSource,
+)
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import TumblingEventTimeWindows
 
@@ -129,13 +145,20 @@ def build(records: DataStream, task: DelayTask) -> DataStream:
     return counts.key_by(lambda v: other_key(v[0], keys)).process(CountAndPass())
 
 
-def main(task: DelayTask) -> None:
-    """Run for the time that is asked for."""
-    configuration = Configuration()
-    configuration.set_string("execution.checkpointing.interval", f"{task.checkpoint_ms} ms")
-    for key, value in task.options.items():
-        configuration.set_string(key, str(value))
-    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(task.parallelism)
+def from_topic_to_topic(env: StreamExecutionEnvironment, task: DelayTask) -> None:
+    """Count by key between two topics; the results are read outside."""
+    source = KafkaSource.builder().set_bootstrap_servers(task.servers).set_topics(TOPIC_IN)
+    source.set_starting_offsets(KafkaOffsetsInitializer.latest()).set_value_only_deserializer(SimpleStringSchema())
+    schema = KafkaRecordSerializationSchema.builder().set_topic(TOPIC_OUT)
+    schema.set_value_serialization_schema(SimpleStringSchema())
+    sink = KafkaSink.builder().set_bootstrap_servers(task.servers).set_record_serializer(schema.build())
+    texts = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "due")
+    counts = texts.map(lambda text: text.split(",")).key_by(lambda v: v[0]).process(CountAndPass())
+    counts.map(lambda v: f"{v[0]},{v[1]},{v[2]}").sink_to(sink.build())
+
+
+def from_generator(env: StreamExecutionEnvironment, task: DelayTask) -> None:
+    """The other jobs; results are noted behind the last operator."""
     strategy = WatermarkStrategy.no_watermarks()
     if task.job == "window":
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(0)).with_timestamp_assigner(
@@ -143,6 +166,16 @@ def main(task: DelayTask) -> None:
         )
     records = env.from_source(DueRecords(task.rate, task.keys), strategy, "due")
     build(records, task).map(Noting(task.folder)).sink_to(DiscardingSink())
+
+
+def main(task: DelayTask) -> None:
+    """Run for the time that is asked for."""
+    configuration = Configuration()
+    configuration.set_string("execution.checkpointing.interval", f"{task.checkpoint_ms} ms")
+    for key, value in task.options.items():
+        configuration.set_string(key, str(value))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(task.parallelism)
+    (from_topic_to_topic if task.job == "kafka" else from_generator)(env, task)
     job = env.execute_async("delays")
     let_run(task.folder, task.seconds)
     job.cancel().result()

@@ -13,20 +13,30 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pyflink.common import Configuration, Duration, Time, Types, WatermarkStrategy
+from pyflink.common import Configuration, Duration, SimpleStringSchema, Time, Types, WatermarkStrategy
 from pyflink.common.watermark_strategy import TimestampAssigner
 from pyflink.datastream import DataStream, StreamExecutionEnvironment
-from pyflink.datastream.connectors.base import Source
+from pyflink.datastream.connectors.base import DeliveryGuarantee, Source
+from pyflink.datastream.connectors.kafka import (
+    KafkaOffsetsInitializer,
+    KafkaRecordSerializationSchema,
+    KafkaSink,
+    KafkaSource,
+)
 from pyflink.datastream.functions import KeyedProcessFunction, MapFunction, ProcessWindowFunction
 from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.datastream.window import TumblingEventTimeWindows
 from pyflink.java_gateway import get_gateway
 
-from benchmarks.delays.marks import TIMER_MS, WINDOW_MS, DelayTask, Marks, let_run, other_key
+from benchmarks.delays.marks import TIMER_MS, TOPIC_IN, TOPIC_OUT, WINDOW_MS, DelayTask, Marks, let_run, other_key
 from benchmarks.peers.flink_cep_jobs import libraries, program
 from benchmarks.peers.reporting import end_with_the_parent
+from penstock.user_cache import user_cache
 
 GENERATOR = Path(__file__).with_name("DueNumbers.java")
+CONNECTOR = "flink-sql-connector-kafka:5.0.0-2.2"
+"""The newest that there is for Flink 2.3."""
+COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 RECORD = Types.TUPLE([Types.LONG(), Types.DOUBLE(), Types.LONG()])
 
 
@@ -100,7 +110,7 @@ def environment(task: DelayTask) -> StreamExecutionEnvironment:
         "python.client.executable": sys.executable,
         "pipeline.object-reuse": "true",
         "pipeline.auto-watermark-interval": "10 ms",
-        "pipeline.jars": generator_jar().as_uri(),
+        "pipeline.jars": (kafka_jar() if task.job == "kafka" else generator_jar()).as_uri(),
         "taskmanager.memory.managed.size": "512m",
         "taskmanager.numberOfTaskSlots": str(task.parallelism),
         "execution.checkpointing.interval": f"{task.checkpoint_ms} ms",
@@ -120,6 +130,17 @@ def generator_jar() -> Path:
     jar = folder / "due.jar"
     subprocess.run([program("jar"), "cf", str(jar), "-C", str(folder), "DueNumbers.class"], check=True)
     return jar
+
+
+def kafka_jar() -> Path:
+    """Flink's connector of Kafka, fetched with Maven once."""
+    folder = user_cache() / "flink-client-jars"
+    place = folder / f"{CONNECTOR.replace(':', '-')}.jar"
+    if not place.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        wanted = [f"-Dartifact=org.apache.flink:{CONNECTOR}", f"-DoutputDirectory={folder}"]
+        subprocess.run(["mvn", "-q", "-B", COPY, *wanted], check=True)
+    return place
 
 
 def due_records(env: StreamExecutionEnvironment, task: DelayTask) -> DataStream:
@@ -159,12 +180,32 @@ def build(records: DataStream, task: DelayTask) -> DataStream:
     return counts.key_by(lambda v: other_key(v[0], keys), Types.LONG()).process(CountAndPass(), RECORD)
 
 
-def main(task: DelayTask) -> None:
-    """Run for the time that is asked for."""
-    env = environment(task)
+def from_topic_to_topic(env: StreamExecutionEnvironment, task: DelayTask) -> None:
+    """Count by key between two topics; the results are read outside."""
+    source = KafkaSource.builder().set_bootstrap_servers(task.servers).set_topics(TOPIC_IN).set_group_id("delays")
+    source.set_starting_offsets(KafkaOffsetsInitializer.latest()).set_value_only_deserializer(SimpleStringSchema())
+    schema = KafkaRecordSerializationSchema.builder().set_topic(TOPIC_OUT)
+    schema.set_value_serialization_schema(SimpleStringSchema())
+    sink = KafkaSink.builder().set_bootstrap_servers(task.servers).set_record_serializer(schema.build())
+    sink.set_delivery_guarantee(DeliveryGuarantee.AT_LEAST_ONCE).set_property("linger.ms", "0")
+    texts = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "due")
+    split = texts.map(lambda text: tuple(text.split(",")), Types.TUPLE([Types.STRING(), Types.STRING()]))
+    kind = Types.TUPLE([Types.STRING(), Types.STRING(), Types.LONG()])
+    counts = split.key_by(lambda v: v[0], Types.STRING()).process(CountAndPass(), kind)
+    counts.map(lambda v: f"{v[0]},{v[1]},{v[2]}", Types.STRING()).sink_to(sink.build())
+
+
+def from_generator(env: StreamExecutionEnvironment, task: DelayTask) -> None:
+    """The other jobs; results are noted behind the last operator."""
     results = build(due_records(env, task), task).map(Noting(task.folder), RECORD)
     sink = get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink()
     results._j_data_stream.sinkTo(sink)
+
+
+def main(task: DelayTask) -> None:
+    """Run for the time that is asked for."""
+    env = environment(task)
+    (from_topic_to_topic if task.job == "kafka" else from_generator)(env, task)
     client = env.execute_async("delays")
     let_run(task.folder, task.seconds)
     client.cancel().result()

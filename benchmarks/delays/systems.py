@@ -9,6 +9,7 @@ JOBS = {
     "count_two": "count by key twice, two exchanges",
     "window": "windows of a second, a Python function",
     "timer": "timers by the clock",
+    "kafka": "count by key from a topic to a topic",
 }
 RATES = (1_000, 10_000)
 
@@ -23,7 +24,7 @@ class System:
     options: dict[str, str] = field(default_factory=dict)
     is_own: bool = False
     lacks: frozenset[str] = frozenset()
-    """Jobs that cannot be written in it."""
+    """Jobs that cannot be written in it, or would show nothing new."""
 
 
 _CONTINUOUS = {"penstock.execution.mode": "continuous", "pipeline.auto-watermark-interval": "10 ms"}
@@ -56,4 +57,7 @@ SYSTEMS = {
     "pyflink_process_10": _pyflink("process", 0, bundle_ms=10),
     "pyflink_process_50": _pyflink("process", 0, bundle_ms=50),
     "bytewax": System("Bytewax, one process", "bytewax", "bytewax_job", lacks=frozenset({"timer"})),
+    "kafka_streams": System(
+        "Kafka Streams", "penstock", "kafka_streams_job", lacks=frozenset({"count", "count_two", "window", "timer"})
+    ),
 }
