@@ -199,6 +199,13 @@ class PartitionReader(ABC):
         partitions: a task that is run again must not deal its records out in another way.
         """
 
+    def arrived(self, positions: Mapping[str, int]) -> dict[str, int] | None:
+        """Return how far these partitions can be read without waiting; None from readers that cannot tell.
+
+        In continuous mode a task that knows hands on what is there, instead of asking for the ends each time.
+        """
+        return None
+
     def close(self) -> None:  # noqa: B027 - not every one holds something
         """Let go of connections."""
 

@@ -20,7 +20,7 @@ _DEFAULTS = {
     "partitioner": "murmur2_random",  # keys land where Java's clients put them
     "enable.idempotence": "true",  # the order of a key survives a send that is tried again
     "delivery.timeout.ms": "120000",
-    "linger.ms": "5",
+    "linger.ms": "1",  # in continuous mode records have waited already, and a batch is flushed at its end
     "queue.buffering.max.kbytes": "65536",
     "queue.buffering.max.messages": "1000000",  # bytes are what counts
     # A transaction right after another one is refused by the broker for some milliseconds: do not wait 100.
@@ -48,6 +48,7 @@ def producer_settings(properties: dict[str, str], who: str, *, transactional: bo
     if transactional:
         # librdkafka takes the timeout of the transaction unless one is set.
         del defaults["delivery.timeout.ms"]
+        defaults["linger.ms"] = "5"
     elif any(name in given for name in _DELIVERY_TIMES):
         del defaults["delivery.timeout.ms"]
     return {**defaults, **given}
