@@ -45,7 +45,8 @@ def open_ends(task: DelayTask, folder: Path, variables: Mapping[str, str]) -> It
 
 def send(task: DelayTask) -> None:
     """Send records at an even rate, each at once."""
-    producer = Producer({"bootstrap.servers": task.servers, "linger.ms": 0, "partitioner": "murmur2_random"})
+    settings = {"linger.ms": 0, "partitioner": "murmur2_random", "enable.idempotence": True}  # as of Java's client
+    producer = Producer({"bootstrap.servers": task.servers, **settings})
     began_ms, step, sent = time.time_ns() / 1e6, 1000 / task.rate, 0
     while True:
         due = int((time.time_ns() / 1e6 - began_ms) / step)
