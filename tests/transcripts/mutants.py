@@ -409,14 +409,14 @@ MUTANTS: list[type[Mutant]] = [
 class _Sabotage:
     """A pipeline with its operators replaced by broken ones."""
 
-    def __init__(self, pipeline: Callable[[DataStream], DataStream], mutant: type[Mutant]) -> None:
+    def __init__(self, pipeline: Callable[..., DataStream], mutant: type[Mutant]) -> None:
         self._pipeline = pipeline
         self._mutant = mutant
 
-    def __call__(self, stream: DataStream) -> DataStream:
-        graph = stream.get_execution_environment().graph
+    def __call__(self, *streams: DataStream) -> DataStream:
+        graph = streams[0].get_execution_environment().graph
         known = set(graph.nodes)
-        result = self._pipeline(stream)
+        result = self._pipeline(*streams)
         for node in list(graph.nodes.values()):
             if node.id not in known and type(node.operator) is self._mutant.replaces:
                 graph.change(node.id, operator=self._broken(node.operator))
@@ -428,9 +428,9 @@ class _Sabotage:
         return broken
 
 
-def mutated(mutant: type[Mutant]) -> Transcript:
-    """The transcript that must notice the mutant, about the mutant."""
-    transcript = BY_NAME[mutant.seen_by]
+def mutated(mutant: type[Mutant], name: str = "") -> Transcript:
+    """The transcript that must notice the mutant, or another one, about the mutant."""
+    transcript = BY_NAME[name or mutant.seen_by]
     return replace(
         transcript, name=f"{mutant.__name__}: {transcript.name}", pipeline=_Sabotage(transcript.pipeline, mutant)
     )

@@ -181,6 +181,40 @@ def test_a_stepwise_transcript_is_not_left_to_chance() -> None:
         play_with_seed(Transcript("x", double, [], stepwise_only="because of this"), 1)
 
 
+def changed(*kinds: str) -> list[tuple[Any, int | None]]:
+    return [((kind, "a"), None) for kind in kinds]
+
+
+def test_changes_that_settle_are_compared_by_what_they_leave_at_random(seed: int) -> None:
+    def as_changes(one: DataStream, other: DataStream) -> DataStream:
+        return one.union(other).map(lambda kind: (kind, "a"))
+
+    # What comes out is +I, -D, +I; the transcript says that one row stays, and which changes make it does not matter.
+    rows = [Step("+I", "-D", "+I", out=changed("+I"))]
+    play_with_seed(Transcript("x", as_changes, rows, inputs=2, settles=True), seed)
+    with pytest.raises(TranscriptMismatch):
+        play_in_process(Transcript("x", as_changes, rows, inputs=2, settles=True))
+    with pytest.raises(TranscriptMismatch, match="the rows that stay"):
+        play_with_seed(Transcript("x", as_changes, [Step("+I", "-D", out=changed("+I"))], inputs=2, settles=True), seed)
+    with pytest.raises(TranscriptMismatch, match="takes back a row that is not there"):
+        play_with_seed(Transcript("x", as_changes, [Step("-D", "-D", "+I", out=[])], inputs=2, settles=True), seed)
+
+
+def test_a_transcript_may_leave_the_store_alone(seed: int) -> None:
+    transcript = Transcript("x", count, [Step(1, out=[(1, None)])], left=None)
+    for play in (play_bare, play_in_process, lambda each: play_with_seed(each, seed)):
+        play(transcript)
+    with pytest.raises(TranscriptMismatch, match="after step 1"):
+        play_in_process(Transcript("x", count, [Step(1, out=[(1, None)], left=Left())], left=None))
+
+
+def test_what_is_for_jobs_only_is_not_played_bare() -> None:
+    transcript = Transcript("x", double, [], job_only="because of this")
+    assert not is_one_operator(transcript)
+    with pytest.raises(ValueError, match="because of this"):
+        play_bare(transcript)
+
+
 def test_scripts_have_a_cut_after_each_batch_and_splits_stay_in_step() -> None:
     transcript = Transcript("x", double, [Step(Clock(1), 1, Clock(2), Cut(), 2, On(1, 7)), Step(On(1, End())), Step(3)])
     cut = Cut()

@@ -1,4 +1,4 @@
-"""Every transcript on Spark: as branches of as few jobs as their clocks allow."""
+"""Transcripts on Spark, all of DataStream and some of each front end, in as few jobs as their clocks allow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing.players import packed, play_together
 from penstock.testing.transcripts import Transcript, TranscriptMismatch
-from tests.transcripts.every_case import ALL
+from tests.transcripts.every_case import ON_SPARK
 from tests.transcripts.mutants import MUTANTS, Mutant, mutated
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -41,7 +41,7 @@ def failed(
     return found
 
 
-@pytest.mark.parametrize("transcript", ALL, ids=lambda transcript: transcript.name)
+@pytest.mark.parametrize("transcript", ON_SPARK, ids=lambda transcript: transcript.name)
 def test_transcript(transcript: Transcript, failed: dict[str, TranscriptMismatch]) -> None:
     if transcript.name in failed:
         raise failed[transcript.name]

@@ -27,7 +27,8 @@ def play_bare(transcript: Transcript, *, restores: bool = False) -> None:
     """Play on the operator alone, in a harness; with `restores`, a fresh copy takes over after each step."""
     operator = _operator(transcript)
     if operator is None:
-        raise ValueError(f"transcript {transcript.name!r} does not test a single operator: play it in process")
+        reason = transcript.job_only or "it does not test a single operator"
+        raise ValueError(f"transcript {transcript.name!r}: {reason}; play it in process")
     level = "bare operator, restored after each step" if restores else "bare operator"
     player = _BarePlayer(transcript, *operator)
     left = {}
@@ -43,6 +44,8 @@ def play_bare(transcript: Transcript, *, restores: bool = False) -> None:
 
 def _operator(transcript: Transcript) -> tuple[Node, list[int]] | None:
     """The only operator and, for each stream of the transcript, the input it goes to; None if it is not so simple."""
+    if transcript.job_only:
+        return None
     environment = StreamExecutionEnvironment.in_process()
     streams = source_streams(environment, transcript)
     sources = list(environment.graph.nodes)

@@ -44,7 +44,8 @@ def play_in_process(transcript: Transcript) -> None:
     left = {}
     for number, _ in transcript.batches():
         client.run_batch()
-        left[number] = left_of_branch(client.job.directory, client.job.plan, source_names(transcript, 0))
+        if transcript.looks_at_store(number):
+            left[number] = left_of_branch(client.job.directory, client.job.plan, source_names(transcript, 0))
     if client.run_batch():
         raise TranscriptMismatch(f"transcript {transcript.name!r}, {level}: the job continues after the last step")
     client.cancel()
