@@ -58,7 +58,7 @@ def own_copy(value: Any) -> Any:
     if kind is tuple:
         for item in value:
             if item.__class__ not in ATOMS:
-                return _copied(value, {})
+                return value if _are_flat(value) else _copied(value, {})
         return value
     if kind is list:
         return value.copy() if are_atoms(map(type, value)) else _copied(value, {})
@@ -78,6 +78,15 @@ def cannot_change(values: list[Any]) -> bool:
     """Whether values certainly cannot change: asked for a whole block, it costs next to nothing."""
     kinds = set(map(type, values))
     return ATOMS.issuperset(kinds) or (kinds == {tuple} and are_atoms(map(type, chain.from_iterable(values))))
+
+
+def _are_flat(items: tuple[Any, ...]) -> bool:
+    """Return whether items are atoms or tuples of them, such as the rows of a pair."""
+    for item in items:
+        kind = item.__class__
+        if kind not in ATOMS and (kind is not tuple or not are_atoms(map(type, item))):
+            return False
+    return True
 
 
 def _copied(value: Any, memo: Memo) -> Any:

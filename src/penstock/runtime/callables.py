@@ -70,6 +70,26 @@ class Collector:
                 add(result if kind in ATOMS else own(result))
                 stamp(timestamp)
 
+    def take_joined(self, results: Any, left: Any, right: Any, method: str) -> None:
+        """Emit what a function gave for two objects that cannot change, or for None: then nothing is known of them.
+
+        Results are mostly tuples of these two or of their fields: such a tuple cannot change either.
+        """
+        if results is None:
+            return
+        add, stamp, timestamp = self._values.append, self._timestamps.append, self.timestamp
+        for result in results if type(results) in _PLAIN_RESULTS else checked_results(results, method):
+            if result.__class__ is tuple:
+                for item in result:
+                    if item.__class__ not in ATOMS and item is not left and item is not right:
+                        self._take_tuple(result)
+                        break
+                else:
+                    add(result)
+                    stamp(timestamp)
+            else:
+                self.collect(result)
+
     def take_each(
         self,
         process: Callable[[Any, Any], Results],

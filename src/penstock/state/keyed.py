@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 from penstock.common.own_copies import itself, own_copies, own_copy
@@ -52,6 +53,9 @@ _MANY_MISSED = 8  # one key in so many that had to be looked up alone is worth l
 _HEAD_BYTES = 9  # up to the key: row type, operator, group, state id
 UNCHANGEABLE = frozenset({"BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "BIG_INT", "FLOAT", "DOUBLE", "STRING"})
 """Types of state whose values need no copy."""
+
+GoTo = Callable[..., None]
+"""Makes a key the current one, by its address and, where it is another object, the key itself."""
 
 KeyedState = KeyedValueState | KeyedListState | KeyedMapState | KeyedReducingState | KeyedAggregatingState
 S = TypeVar("S", KeyedValueState, KeyedListState, KeyedMapState, KeyedReducingState, KeyedAggregatingState)
@@ -266,12 +270,16 @@ class KeyedStateBackend:
         self._missed = len(new)
 
     @contextmanager
-    def other_keys(self) -> Iterator[Callable[[Hashable], None]]:
-        """Work on other keys, by their addresses, and come back to the current one; nothing is flushed meanwhile."""
+    def other_keys(self) -> Iterator[GoTo]:
+        """Work on other keys, by their addresses, and come back to the current one; nothing is flushed meanwhile.
+
+        The key itself is to be told too where timers are set.
+        """
         before = self._key, self.hashable_key, self.address
 
-        def go_to(address: Hashable) -> None:
-            self._key = self.hashable_key = self.address = address
+        def go_to(address: Hashable, key: Any = None) -> None:
+            self._key = address if key is None else key
+            self.hashable_key = self.address = address
 
         try:
             yield go_to
@@ -347,17 +355,10 @@ class KeyedStateBackend:
         Keys come as their bytes decode: 1 for True or 1.0.
         """
         self.write()
-        _, state_id = self._ids.get(state_name, ("", b""))
-        if not state_id:
-            return
         last = None
-        for row, data in self._rows_of_state(state_id):
-            if data is None:
-                continue
-            key, end = read_key(row, _HEAD_BYTES)
-            found, end = read_key(row, end)
-            if found == namespace and row[:end] != last:
-                last = row[:end]
+        for place, key, found, _ in self._walk(state_name):
+            if found == namespace and place != last:
+                last = place
                 yield key
 
     def keys_in_group(self, state_name: str, group: int) -> list[Any]:
@@ -382,14 +383,17 @@ class KeyedStateBackend:
         Keys come as their bytes decode: 1 for True or 1.0.
         """
         self.write()
-        _, state_id = self._ids.get(state_name, ("", b""))
-        found: dict[bytes, tuple[Any, bytes]] = {}
-        for row, data in self._rows_of_state(state_id) if state_id else ():
-            if data is not None:
-                key, end = read_key(row, _HEAD_BYTES)
-                namespace, end = read_key(row, end)
-                found[row[:end]] = (key, namespace)
-        return list(found.values())
+        return list({place: (key, namespace) for place, key, namespace, _ in self._walk(state_name)}.values())
+
+    def all_rows(self, state_name: str, limit: int) -> list[tuple[Any, bytes, bytes, bytes]] | None:
+        """Return the rows of a state: key, namespace, suffix and value of each; None if there are more than `limit`.
+
+        Keys come as their bytes decode: 1 for True or 1.0.
+        """
+        found = list(islice(self._walk(state_name), limit + 1))
+        if len(found) > limit:
+            return None
+        return [(key, namespace, row[len(place) :], data) for place, key, namespace, (row, data) in found]
 
     def keys_of_states(self, state_names: Iterable[str], namespace: bytes = VOID_NAMESPACE) -> Iterator[Any]:
         """Iterate over all keys that have something in at least one of some states, each once, by key group.
@@ -532,6 +536,15 @@ class KeyedStateBackend:
                 f"State {name!r} is {kind} state in the program but {held} state in the checkpoint: "
                 "give the new state another name."
             )
+
+    def _walk(self, state_name: str) -> Iterator[tuple[bytes, Any, bytes, tuple[bytes, bytes]]]:
+        """Give the rows of a state: the part of the row that names key and namespace, these two, row and value."""
+        _, state_id = self._ids.get(state_name, ("", b""))
+        for row, data in self._rows_of_state(state_id) if state_id else ():
+            if data is not None:
+                key, end = read_key(row, _HEAD_BYTES)
+                namespace, end = read_key(row, end)
+                yield row[:end], key, namespace, (row, data)
 
     def _rows_of_state(self, state_id: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes | None]]:
         """Give the rows of a state from `start` on, and rows of others that are met on the way without their value."""

@@ -190,6 +190,16 @@ class KeyedMapState:
         self._current().set(hashable_of(key), None)
         self._backend.cached += 1
 
+    def remove_once(self, key: Any) -> None:
+        """Do what `remove` does, without caching the map if it is not."""
+        found = self._maps.get(self._backend.address)
+        entry = hashable_of(key)
+        if found is None:
+            self._backend.store.delete(self._backend.row(self._backend.address, self.name) + code_of(entry))
+        else:
+            found.set(entry, None)
+            self._backend.cached += 1
+
     def contains(self, key: Any) -> bool:
         """Tell whether a map key is there."""
         return self._pair(key) is not None
@@ -210,6 +220,35 @@ class KeyedMapState:
         """Iterate over pairs of map key and value, the state's own."""
         found = self._complete()
         return _walk(found, found.in_order())
+
+    def items_once(self) -> Iterator[Pair]:
+        """Iterate over pairs of map key and value, without caching what is not: for an operator that does so itself."""
+        address = self._backend.address
+        if address in self._maps:
+            return self.held_items()
+        prefix = self._backend.row(address, self.name)
+        start = len(prefix)
+        return (self._decode(row[start:], data) for row, data in self._backend.store.scan(prefix))
+
+    def all_items(self, limit: int) -> list[tuple[Hashable, bytes, Any, Any]] | None:
+        """Return all entries of all keys, without caching them; None if there are more than `limit`.
+
+        Of each: what the key is looked up by, the namespace, map key and value.
+        """
+        self.write()
+        rows = self._backend.all_rows(self.name, limit)
+        if rows is None:
+            return None
+        return [(hashable_of(key), namespace, *self._decode(code, data)) for key, namespace, code, data in rows]
+
+    def hold_once(self, key: Any, value: Any) -> None:
+        """Do what `hold` does, without caching the map if it is not."""
+        address = self._backend.address
+        if address in self._maps:
+            self.hold(key, value)
+        else:
+            row = self._backend.row(address, self.name) + code_of(hashable_of(key))
+            self._backend.store.put(row, self._encode((key, value)))
 
     def is_empty(self) -> bool:
         """Tell whether the map of the current key has no entry."""
@@ -251,9 +290,11 @@ class KeyedMapState:
 
     def write(self) -> None:
         """Write the entries that changed."""
+        entries: list[tuple[bytes, bytes]] = []
         for found in self._maps.values():
             if found.changed:
-                self._write_map(found)
+                self._take_changes(found, entries)
+        self._backend.store.put_many(entries)
 
     def forget(self) -> None:
         """Drop the cached maps."""
@@ -326,19 +367,19 @@ class KeyedMapState:
             return data
         return joined_entry(self._keys.dumps(key), data)
 
-    def _write_map(self, found: CachedMap) -> None:
+    def _take_changes(self, found: CachedMap, entries: list[tuple[bytes, bytes]]) -> None:
+        """Delete the rows of entries that were removed, and add those of others that changed to what will be put."""
         prefix = self._backend.row(found.address, self.name)
         store, pairs, encode = self._backend.store, found.pairs, self._encode
-        codes = found.codes_of(list(found.changed))
-        entries = []
-        for entry, code in zip(found.changed, codes, strict=True):
+        changed = found.changed
+        codes = found.codes_of(list(changed)) if len(changed) > 1 else map(found.code, changed)
+        for entry, code in zip(changed, codes, strict=True):
             pair = pairs[entry]
             if pair is None:
                 store.delete(prefix + code)
             else:
                 entries.append((prefix + code, encode(pair)))
-        store.put_many(entries)
-        found.changed.clear()
+        changed.clear()
 
 
 def split_entry(data: bytes) -> tuple[bytes | None, bytes]:

@@ -167,6 +167,13 @@ class InternalTimers:
         start = timers.prefix + time_to_bytes(timestamp)
         return next(self._backend.store.range(start, prefix_end(start)), None) is not None
 
+    def has_any_from(self, domain: int, timestamp: int) -> bool:
+        """Tell whether any key has a timer at a timestamp or later."""
+        timers = self._domains[domain]
+        self._write(timers)
+        rows = self._backend.store.range(timers.prefix + time_to_bytes(timestamp), prefix_end(timers.prefix))
+        return next(rows, None) is not None
+
     def count(self, domain: int) -> int:
         """Return the number of timers, by going over them."""
         timers = self._domains[domain]

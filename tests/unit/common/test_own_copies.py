@@ -275,3 +275,11 @@ def test_copies_are_what_deepcopy_makes(value: Any) -> None:
     made = own_copy(value)
     assert made == copy.deepcopy(value) and repr(made) == repr(value)
     assert not changeable_parts(made).keys() & changeable_parts(value).keys()
+
+
+@pytest.mark.parametrize("item", [1, (1, "a"), ((1,), 2), ([1],), [1], {"a": 1}, Pair(1, 2)])
+def test_a_tuple_of_tuples_is_the_same_unless_something_in_it_can_change(item: Any) -> None:
+    value = (("k", 1), item)
+    copied = own_copy(value)
+    assert copied == value
+    assert (copied is value) == (own_copy(item) is item)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from penstock.common.constants import MAX_WATERMARK
 from penstock.common.watermark_strategy import Watermark
@@ -21,7 +18,6 @@ from penstock.testing.harness import StreamRecord
 from penstock.testing.two_input_harness import KeyedTwoInputHarness
 
 LEFT_LATE, RIGHT_LATE, SEEN = OutputTag("left-late"), OutputTag("right-late"), OutputTag("seen")
-JOIN_TYPES = [(False, False), (True, False), (False, True), (True, True)]
 MAX = 2**63 - 1
 
 
@@ -217,158 +213,3 @@ def test_many_pairs_of_one_block_leave_in_pieces_and_complete() -> None:
         harness.process_elements1([(("k", number), 1) for number in range(200)])
         harness.process_elements2([(("k", number), 1) for number in range(100)])
         assert len(set(harness.output_values())) == 20_000
-
-
-# ---- against a nested loop ----
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of a random stream, with the operator's time when it came and its place among all events."""
-
-    is_left: bool
-    value: tuple[str, int]
-    time: int
-    watermark: int
-    place: int
-
-
-class NestedLoop:
-    """The same join, said as simply as can be: over all pairs of rows, knowing all watermarks."""
-
-    def __init__(self, spec: IntervalJoinSpec) -> None:
-        self.spec = spec
-        self.rows: list[Row] = []
-        self.late: list[Row] = []
-        self.watermarks: list[tuple[int, int]] = []
-
-    def take(self, row: Row) -> None:
-        (self.late if row.time < row.watermark else self.rows).append(row)
-
-    def removed_at(self, row: Row) -> int:
-        return row.time + max(self.spec.upper if row.is_left else -self.spec.lower, 0)
-
-    def is_removed(self, row: Row, place: int) -> bool:
-        """Whether a watermark that came after the row, and before that place, has removed it."""
-        return any(row.place < at < place and mark >= self.removed_at(row) for at, mark in self.watermarks)
-
-    def kept(self, place: int) -> int:
-        """How many keys, sides and times have rows."""
-        return len({(row.is_left, row.value[0], row.time) for row in self.rows if not self.is_removed(row, place)})
-
-    def results(self) -> list[StreamRecord]:
-        matched: set[Row] = set()
-        found = []
-        for left in (row for row in self.rows if row.is_left):
-            for right in (row for row in self.rows if not row.is_left):
-                if self.are_pair(left, right):
-                    matched |= {left, right}
-                    found.append(StreamRecord((left.value, right.value), max(left.time, right.time)))
-        for row in self.rows:
-            is_outer = self.spec.left_outer if row.is_left else self.spec.right_outer
-            if is_outer and row not in matched:
-                found.append(StreamRecord((row.value, None) if row.is_left else (None, row.value), row.time))
-        return found
-
-    def are_pair(self, left: Row, right: Row) -> bool:
-        first, second = sorted((left, right), key=lambda row: row.place)
-        is_near = self.spec.lower <= right.time - left.time <= self.spec.upper
-        return left.value[0] == right.value[0] and is_near and not self.is_removed(first, second.place)
-
-
-EVENTS = st.lists(
-    st.one_of(
-        st.tuples(st.just("left"), st.sampled_from("ab"), st.integers(-4, 12)),
-        st.tuples(st.just("right"), st.sampled_from("ab"), st.integers(-4, 12)),
-        st.tuples(st.just("watermark"), st.just(""), st.integers(1, 4)),
-        st.tuples(st.just("restore"), st.just(""), st.just(0)),
-    ),
-    max_size=25,
-)
-BOUNDS = st.tuples(st.integers(-6, 6), st.integers(-2, 6)).map(lambda pair: (pair[0], pair[0] + pair[1]))
-
-
-@pytest.mark.parametrize("join_type", JOIN_TYPES, ids=["inner", "left", "right", "full"])
-@given(bounds=BOUNDS, events=EVENTS, block_size=st.integers(1, 4))
-@settings(max_examples=40, deadline=None)
-def test_any_streams_join_as_a_nested_loop_would(
-    join_type: tuple[bool, bool], bounds: tuple[int, int], events: list[Any], block_size: int
-) -> None:
-    tags = {"left_late_tag": LEFT_LATE, "right_late_tag": RIGHT_LATE}
-    spec = IntervalJoinSpec(*bounds, left_outer=join_type[0], right_outer=join_type[1], **tags)
-    play = Play(spec, block_size)
-    for place, event in enumerate(events):
-        play.take(place, *event)
-    play.end(len(events))
-    key = repr
-    assert sorted(play.heard, key=key) == sorted(play.expected.results(), key=key)
-    assert sorted(play.heard_late, key=key) == sorted(
-        (StreamRecord(row.value, row.time) for row in play.expected.late), key=key
-    )
-
-
-class Play:
-    """A random stream on the operator and the nested loop side by side; rows of one side wait to fill a block."""
-
-    def __init__(self, spec: IntervalJoinSpec, block_size: int) -> None:
-        self.expected = NestedLoop(spec)
-        self.heard: list[StreamRecord] = []
-        self.heard_late: list[StreamRecord] = []
-        self._block_size = block_size
-        self._block: list[tuple[Any, int]] = []
-        self._side = ""
-        self._watermark = -(2**63)
-        self._harness = self._create().open()
-
-    def _create(self) -> KeyedTwoInputHarness:
-        operator = IntervalJoinOperator(Pairs(), self.expected.spec)
-        return KeyedTwoInputHarness(operator, key1=key_of, key2=key_of, side_outputs=[LEFT_LATE, RIGHT_LATE])
-
-    def take(self, place: int, kind: str, key: str, number: int) -> None:
-        if kind != self._side or len(self._block) >= self._block_size:
-            self._send()
-        if kind in ("left", "right"):
-            self._side = kind
-            time = number + max(self._watermark, 0)
-            self._block.append(((key, place), time))
-            self.expected.take(Row(kind == "left", (key, place), time, self._watermark, place))
-        elif kind == "watermark":
-            self._advance(place, max(self._watermark, 0) + number)
-        else:
-            self._restore()
-
-    def _send(self) -> None:
-        if self._block:
-            (self._harness.process_elements1 if self._side == "left" else self._harness.process_elements2)(self._block)
-        self._block = []
-
-    def _advance(self, place: int, watermark: int) -> None:
-        self._watermark = watermark
-        self.expected.watermarks.append((place, watermark))
-        self._harness.process_watermark(watermark)
-        assert self._harness.num_event_time_timers() == self.expected.kept(place + 1)
-
-    def _restore(self) -> None:
-        snapshot = self._harness.snapshot()
-        self._listen()
-        self._harness.close()
-        self._harness = self._create()
-        self._harness.restore(snapshot)
-        self._harness.open()
-
-    def _listen(self) -> None:
-        mark = -(2**63)
-        for item in self._harness.output_with_watermarks():
-            if isinstance(item, Watermark):
-                mark = item.timestamp
-            else:
-                assert item.timestamp >= mark
-                self.heard.append(item)
-        self.heard_late += self._harness.side_output(LEFT_LATE) + self._harness.side_output(RIGHT_LATE)
-
-    def end(self, place: int) -> None:
-        self._send()
-        self._harness.end_input()
-        assert self._harness.num_event_time_timers() == self._harness.num_keyed_state_entries() == 0
-        self._listen()
-        self._harness.close()

@@ -14,6 +14,7 @@ from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.errors import KeyEncodingError
 from penstock.keys.codec import encode_key, encode_keys
 from penstock.keys.groups import key_group, key_groups
+from penstock.state.hashable_keys import hashable_of
 from penstock.state.keyed import KeyedStateBackend
 from penstock.state.lmdb_store import LmdbStore
 from penstock.state.memory_store import MemoryStore
@@ -194,3 +195,61 @@ def test_values_that_are_trusted_have_the_same_bytes() -> None:
         assert state.value() == (((1, "a", None), (None, None, True)), True)
         rows.append(list(store.scan(b"")))
     assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("cache_limit", [0, 100_000])
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from(["hold", "remove", "read", "cache", "batch"]),
+            st.sampled_from(["a", 2, b"b", ["c"]]),
+            st.sampled_from([b"", b"7"]),
+            st.integers(-2, 2),
+        ),
+        max_size=20,
+    )
+)
+def test_a_map_that_is_not_cached_has_what_one_that_is_cached_has(cache_limit: int, steps: list[Any]) -> None:
+    stores, found = (MemoryStore(), MemoryStore()), []
+    for is_once, store in zip((False, True), stores, strict=True):
+        backend = KeyedStateBackend(128, cache_limit)
+        state = backend.get_map_state(MapStateDescriptor("map", Types.LONG(), Types.PICKLED_BYTE_ARRAY()))
+        backend.bind(store, 0)
+        read = []
+        for number, (step, key, namespace, entry) in enumerate(steps):
+            backend.set_namespace(b"")
+            backend.set_key(key)
+            backend.set_namespace(namespace)
+            if step == "hold":
+                (state.hold_once if is_once else state.hold)(entry, number)
+            elif step == "remove":
+                (state.remove_once if is_once else state.remove)(entry)
+            elif step == "read":
+                read.append(list(state.items_once() if is_once else state.held_items()))
+            elif step == "cache":
+                read.append([state.held(entry)])
+            else:
+                backend.flush()
+        found.append(read)
+        every = state.all_items(1_000)
+        assert every is not None
+        assert state.all_items(len(every) - 1) is None
+        assert {place[:3] for place in every} == {
+            (hashable_of(key), namespace, entry)
+            for key, namespace in backend.places("map")
+            for entry in entries_of(backend, state, key, namespace)
+        }
+        backend.flush()
+    assert found[0] == found[1]
+    assert rows_of(stores[0]) == rows_of(stores[1])
+
+
+def entries_of(backend: KeyedStateBackend, state: Any, key: Any, namespace: bytes) -> list[Any]:
+    backend.set_key(key)
+    backend.set_namespace(namespace)
+    return list(state.keys())
+
+
+def rows_of(store: MemoryStore) -> list[tuple[bytes, bytes]]:
+    """The rows of keyed state: not those that say which states there are."""
+    return list(store.scan(b"\x01"))

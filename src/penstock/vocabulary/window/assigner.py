@@ -80,10 +80,14 @@ class WindowAssigner(HasTraits, ABC, Generic[T_contra, W]):
 class MergingWindowAssigner(WindowAssigner[T_contra, W]):
     """An assigner whose windows may merge."""
 
-    _traits = (*WindowAssigner._traits, "merges_touching_windows")
+    _traits = (*WindowAssigner._traits, "merges_touching_windows", "fixed_gap")
 
     merges_touching_windows: ClassVar[bool] = False
     """Whether windows are `TimeWindow`s that merge exactly if they overlap or touch."""
+
+    def fixed_gap(self) -> int | None:
+        """Return the length of each element's window, if that starts at the element's time and all are as long."""
+        return None
 
     class MergeCallback(ABC, Generic[W2]):
         """Called with windows that merge into one."""

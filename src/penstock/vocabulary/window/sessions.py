@@ -63,6 +63,10 @@ class _FixedSessionWindows(_SessionWindows[T]):
         """Return the window from the time over one gap."""
         return [TimeWindow(time, time + self.gap)]
 
+    def fixed_gap(self) -> int | None:
+        """Return the gap."""
+        return self.gap
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.gap})"
 

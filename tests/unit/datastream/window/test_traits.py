@@ -84,6 +84,18 @@ def test_traits_can_be_declared_again() -> None:
     assert not Declared.assigns_one_window
 
 
+def test_sessions_have_one_gap_unless_a_derived_class_says_otherwise() -> None:
+    class Longer(EventTimeSessionWindows[Any]):
+        def windows_at(self, time: int, element: Any) -> list[TimeWindow]:
+            return [TimeWindow(time, time + 8)]
+
+    assert EventTimeSessionWindows.with_gap(5).fixed_gap() == 5
+    assert EventTimeSessionWindows.with_dynamic_gap(lambda value: 5).fixed_gap() is None
+    assert Longer(5).fixed_gap() is None
+    assert _sums(EventTimeSessionWindows.with_gap(5)) == [("a", 5), ("a", 12)]
+    assert _sums(Longer(5)) == [("a", 17)]
+
+
 def test_traits_of_a_trigger_and_an_evictor() -> None:
     assert EventTimeTrigger.fires_at_end_of is TimeDomain.EVENT_TIME
     assert FiresTwice.fires_at_end_of is None

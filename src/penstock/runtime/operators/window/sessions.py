@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.common.constants import MAX_WATERMARK
+from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.operators.window.contents import Groups
 from penstock.runtime.operators.window.grouping import HashableKeys
 from penstock.runtime.operators.window.merging import MergingWindows
@@ -37,62 +37,83 @@ class SessionGrouping:
     """Grouping for sessions that fire when they end."""
 
     def __init__(self, windows: MergingWindows) -> None:
+        assigner: Any = windows.spec.assigner
         self._windows = windows
-        self._assign = windows.spec.assigner.assign_windows
+        self._assign = assigner.assign_windows
+        self._gap: int | None = assigner.fixed_gap()
         self._to_bytes, self._from_bytes = windows.codec
         self._has_cleanup = windows.spec.allowed_lateness > 0  # else it is when the window ends
 
     def take(self, values: list[Any], timestamps: Timestamps, keys: list[Any]) -> Rest:
         """Add the records of keys whose records are all ahead of the watermark."""
-        if timestamps is None:
-            return ALL
-        watermark, context, assign = self._windows.operator.watermark, self._windows.assigner_context, self._assign
-        groups: Groups = {}
-        passed: set[Any] = set()
         try:
+            starts, ends = self._spans(values, timestamps)
             known = HashableKeys(keys)
-            for value, timestamp, hashable in zip(values, timestamps, known.hashables, strict=True):
-                (window,) = assign(value, timestamp, context)
-                if window.end > MAX_WATERMARK:
-                    return ALL
-                if window.end - 1 <= watermark:
-                    passed.add(hashable)
-                group = groups.get(hashable)
-                if group is None:
-                    groups[hashable] = [(window, value)]
-                else:
-                    group.append((window, value))
+            if min(starts) <= MIN_WATERMARK or max(ends) > MAX_WATERMARK:
+                return ALL
         except Exception:  # a user's gap, a timestamp or a key is unusable: one by one it is said of which record
             return ALL
+        hashables, watermark = known.hashables, self._windows.operator.watermark
+        passed: set[Any] = set()
+        if min(ends) - 1 <= watermark:
+            passed = {hashable for hashable, end in zip(hashables, ends, strict=True) if end - 1 <= watermark}
+        groups: Groups = {}
+        for index, hashable in enumerate(hashables):
+            group = groups.get(hashable)
+            if group is None:
+                groups[hashable] = [index]
+            else:
+                group.append(index)
         for hashable in passed:
             del groups[hashable]
-        for key, records in known.groups(groups):
+        for key, places in known.groups(groups):
             self._windows.backend.set_key(key)
-            self._take_key(records)
+            self._take_key(places, starts, ends, values)
         if not passed:
             return NOTHING
-        return Rest([index for index, hashable in enumerate(known.hashables) if hashable in passed])
+        return Rest([index for index, hashable in enumerate(hashables) if hashable in passed])
 
-    def _take_key(self, records: list[tuple[TimeWindow, Any]]) -> None:
+    def _spans(self, values: list[Any], timestamps: Any) -> tuple[list[int], list[int]]:
+        """Return start and end of the window that each record begins with."""
+        gap = self._gap
+        if gap is not None:
+            return timestamps, [timestamp + gap for timestamp in timestamps]
+        context, assign = self._windows.assigner_context, self._assign
+        windows = []
+        for value, timestamp in zip(values, timestamps, strict=True):
+            (window,) = assign(value, timestamp, context)
+            windows.append(window)
+        return [window.start for window in windows], [window.end for window in windows]
+
+    def _take_key(self, places: list[int], starts: list[int], ends: list[int], values: list[Any]) -> None:
+        """Add the records at these places, which are all of the current key."""
         before = self._windows.load()
         sessions = []
         for name, held_in in before.items():
             window = self._from_bytes(name)
             sessions.append(_Session(window.start, window.end, held_in))
-        for window, value in records:
-            self._session_of(window, sessions).pending.append(value)
+        session = sessions[0] if sessions else self._session_of(starts[places[0]], ends[places[0]], sessions)
+        for place in places:
+            start, end = starts[place], ends[place]
+            if len(sessions) == 1 and session.start <= end and session.end >= start:
+                if start < session.start:
+                    session.start = start
+                if end > session.end:
+                    session.end = end
+            elif start < session.start or end > session.end:
+                session = self._session_of(start, end, sessions)
+            session.pending.append(values[place])
         self._put_away(sessions)
         after = {self._name(session): session.held_in for session in sessions}
         self._move_timers(before.keys(), after.keys())
         self._windows.backend.set_namespace(VOID_NAMESPACE)
         self._windows.save(after)
 
-    def _session_of(self, window: TimeWindow, sessions: list[_Session]) -> _Session:
+    def _session_of(self, start: int, end: int, sessions: list[_Session]) -> _Session:
         """The session that a record's window becomes part of; those that it joins become one."""
-        start, end = window.start, window.end
         touched = [session for session in sessions if session.start <= end and session.end >= start]
         if not touched:
-            session = _Session(start, end, self._to_bytes(window))
+            session = _Session(start, end, self._to_bytes(TimeWindow(start, end)))
             sessions.append(session)
             return session
         session = touched[0]
