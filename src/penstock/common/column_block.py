@@ -110,6 +110,10 @@ class ColumnMap(ABC):
     def map_columns(self, block: ColumnBlock) -> ColumnBlock | None:
         """Return the results for a block as columns; None if objects are needed."""
 
+    def refusal(self) -> str | None:
+        """Return why no block can be mapped as columns, for `explain()`; None if it depends on the block."""
+        return None
+
 
 def objects_of(batch: pa.RecordBatch, form: Form) -> list[Any]:
     """The rows of an Arrow batch as Python values, made column by column."""

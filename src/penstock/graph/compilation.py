@@ -273,7 +273,7 @@ def _vertex(draft: _Draft, uids: dict[int, str], outputs: list[OutEdge], inputs:
         parent = None if parent_id is None else index[parent_id]
         tag = member.inputs[0].tag if parent is not None else None
         place = (uids[member.id], member.name, member.operator, parent, tag, member.role)
-        operators.append(ChainedOperator(*place, member.checked_type, member.side_types))
+        operators.append(ChainedOperator(*place, member.checked_type, member.side_types, member.gives_columns))
     name = " -> ".join(member.name for member in draft.members)
     return Vertex(
         id=draft.position,

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from penstock.graph.column_flow import Place, forms_of
 from penstock.graph.plan import ChainedOperator, JobPlan, OutEdge, Vertex
 
 
 def explain(plan: JobPlan) -> str:
     """Describe every level, vertex, chained operator and exchange of a plan."""
-    lines = [f"Job {plan.name!r}: {len(plan.vertices)} vertices"]
-    lines += _section("Level 0 (sources)", plan.sources())
+    lines, forms = [f"Job {plan.name!r}: {len(plan.vertices)} vertices"], forms_of(plan)
+    lines += _section("Level 0 (sources)", plan.sources(), forms)
     for level, vertices in plan.levels():
-        lines += _section(f"Level {level}", vertices)
-    lines += _section("Driver", plan.driver_vertices())
+        lines += _section(f"Level {level}", vertices, forms)
+    lines += _section("Driver", plan.driver_vertices(), forms)
     lines.append("")
     lines.append("* the uid was generated; give the operator one with .uid(...) so that its state is found again")
     return "\n".join(lines)
 
 
-def _section(title: str, vertices: list[Vertex]) -> list[str]:
+def _section(title: str, vertices: list[Vertex], forms: dict[Place, str]) -> list[str]:
     lines: list[str] = []
     for vertex in vertices:
         where = "" if vertex.is_driver else f", parallelism {vertex.parallelism} (max {vertex.max_parallelism})"
         lines.append(f"  [{vertex.id}] {vertex.name}{where}")
-        lines += [_operator_line(op) for op in vertex.operators]
+        for index, op in enumerate(vertex.operators):
+            lines.append(_operator_line(op))
+            if (vertex.id, index) in forms:
+                lines.append(f"            {forms[vertex.id, index]}")
         lines += [_edge_line(edge) for edge in vertex.outputs]
     return ["", title, *lines] if lines else []
 

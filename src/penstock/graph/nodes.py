@@ -95,7 +95,8 @@ class Node:
     operator); a fresh copy is opened in every subtask. `parallelism` None means the environment's default.
     `is_single` marks a node that must run with parallelism 1 (a collection source, a non-keyed window). `output_type`
     is what is known of its results; where they come from user code, `checked_type` is what they are made to be, and
-    `side_types` the same for its side outputs, by tag.
+    `side_types` the same for its side outputs, by tag. `gives_columns`: of a source, whether its records come as
+    columns; None where nobody knows.
     """
 
     id: int
@@ -112,6 +113,7 @@ class Node:
     checked_type: Any = None
     side_types: dict[str, Any] = field(default_factory=dict)
     description: str | None = None
+    gives_columns: bool | None = None
 
 
 @dataclass

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from penstock.graph.nodes import Exchange, Partitioning, Role
@@ -18,7 +19,8 @@ from penstock.graph.nodes import Exchange, Partitioning, Role
 class ChainedOperator:
     """An operator inside a vertex; `parent` is the index of the operator that feeds it (None for the head).
 
-    `checked_type` and `side_types` (by tag) are the declared types that its results are made to be of.
+    `checked_type` and `side_types` (by tag) are the declared types that its results are made to be of. `gives_columns`:
+    of a source, whether its records come as columns; None where nobody knows.
     """
 
     uid: str
@@ -29,6 +31,7 @@ class ChainedOperator:
     role: Role
     checked_type: Any = None
     side_types: dict[str, Any] = field(default_factory=dict)
+    gives_columns: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,10 @@ class JobPlan:
 
     def explain(self) -> str:
         """The plan as text."""
+        return self._explanation
+
+    @cached_property
+    def _explanation(self) -> str:  # asked again and again for the document of a job
         from penstock.graph.explanation import explain
 
         return explain(self)

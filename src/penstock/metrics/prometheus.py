@@ -20,6 +20,8 @@ _COUNTERS: dict[str, tuple[str, float, str]] = {
     "records_in": ("penstock_records_in", 1, "Records that came in; of a source, records that it read."),
     "records_out": ("penstock_records_out", 1, "Records that were sent on."),
     "side_records_out": ("penstock_side_records_out", 1, "Records that were sent to side outputs."),
+    "column_records": ("penstock_column_records", 1, "Records that an operator with both forms worked on as columns."),
+    "row_records": ("penstock_row_records", 1, "Records that an operator with both forms worked on one by one."),
     "numLateRecordsDropped": ("penstock_late_records_dropped", 1, "Records that came too late and went nowhere."),
     "bytes_in": ("penstock_bytes_in", 1, "Bytes that a source read."),
     "bad_records": ("penstock_bad_records", 1, "Records that could not be decoded and were left out."),

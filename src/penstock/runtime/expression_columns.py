@@ -52,6 +52,17 @@ def evaluated(expression: Expression, block: ColumnBlock) -> pa.Array | None:
         return None
 
 
+def constant_refusal(expression: Expression) -> str | None:
+    """Return why an expression has no value as columns, whatever the block; types of columns are found in blocks."""
+    if isinstance(expression, Named):
+        return constant_refusal(expression.expression)
+    if isinstance(expression, Operation):
+        return next((reason for each in expression.operands if (reason := constant_refusal(each))), None)
+    if isinstance(expression, Constant) and type(expression.value) not in _PLAIN:
+        return f"the constant {expression.value!r} is a {type(expression.value).__name__}"
+    return None
+
+
 def _value(expression: Expression, block: ColumnBlock) -> Any:
     if isinstance(expression, Named):
         return _value(expression.expression, block)

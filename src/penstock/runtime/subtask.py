@@ -214,7 +214,7 @@ class Subtask:
         # From the last to the first, as they are opened: what is fed is ready before its feeder.
         for operator, context in reversed(list(zip(self._operators, self._contexts, strict=True))):
             operator.watermark = inline["watermarks"].get(context.uid, MIN_WATERMARK)
-            operator.records_in = 0
+            operator.records_in = operator.row_records = 0
             operator.output.records_out = operator.output.side_records_out = 0
             if entry.inline is not None and operator.is_keyed:
                 self._adopt_layout(operator, inline["layouts"].get(context.uid))
@@ -456,6 +456,7 @@ class Subtask:
                 "records_in": operator.records_in,
                 "records_out": operator.output.records_out,
                 "side_records_out": operator.output.side_records_out,
+                **operator.records_by_form(),
                 **self._increments(context),
             }
             for operator, context in zip(self._operators, self._contexts, strict=True)

@@ -27,6 +27,7 @@ from penstock.connectors.source import StatusSignal, WatermarkSignal
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.failure import current_record
 from penstock.runtime.input_times import SplitTime
+from penstock.runtime.refusals import name_of
 from penstock.runtime.rows import AnyTimestamps, Timestamps, Values
 
 if TYPE_CHECKING:
@@ -60,6 +61,23 @@ class EventTime:
     def mark(self, is_idle: bool) -> None:
         """The input has become idle or active."""
         self._operator.output.emit_status(is_idle)
+
+
+def takes_blocks(strategy: WatermarkStrategy) -> bool:
+    """Return whether watermarks follow from the timestamps of whole blocks; a generator of the user's sees objects."""
+    return _has_blocks(strategy.create_generator())
+
+
+def _has_blocks(generator: Any) -> bool:
+    return hasattr(generator, "on_block")
+
+
+def assigner_refusal(strategy: WatermarkStrategy) -> str | None:
+    """Return why timestamps are read record by record; None if they are those of a column, or of the clock."""
+    assigner = strategy.timestamp_assigner
+    if assigner is None or isinstance(assigner, IngestionTime | FieldTimestamp):
+        return None
+    return f"the Python function {name_of(assigner)}() reads each timestamp"
 
 
 class WatermarkSource:
@@ -96,7 +114,7 @@ class WatermarkSource:
             # The time a job was down is nobody's idleness.
             self._active_at = max(active_at, self._operator.context.started_ms)
             self._generator = generator_from_plain(self._strategy, generator)
-        self._takes_blocks = hasattr(self._generator, "on_block")
+        self._takes_blocks = _has_blocks(self._generator)
         is_prompt = getattr(self._generator, "after_each_record", False) is True
         self._pace = 1 if is_prompt else self._operator.context.watermark_every_records
         self._pending = 0
@@ -142,6 +160,7 @@ class WatermarkSource:
         if not self._has_looked and stamps is not None:
             self._look_at(int(stamps[0]))
         if not self._takes_blocks:  # a generator of the user's sees objects
+            self._operator.row_records += len(block)
             self._offer_one_by_one(block.values(), None if stamps is None else stamps.tolist())
             return
         self._operator.output.emit(block, stamps)
@@ -160,10 +179,13 @@ class WatermarkSource:
             stamps = self._assign.of_columns(block)
             if stamps is not None:
                 return stamps
+        if self._takes_blocks:
+            self._operator.row_records += len(block)
         listed = self._timestamps(block.values(), None if timestamps is None else timestamps.tolist())
         return np.array(listed, np.int64)
 
     def _process_objects(self, values: list[Any], timestamps: Timestamps) -> None:
+        self._operator.row_records += len(values)
         stamps = self._timestamps(values, timestamps)
         if not self._has_looked and stamps:
             self._look_at(stamps[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.common.column_block import ColumnBlock, ColumnMap
-from penstock.table.external_columns import internal_columns
+from penstock.table.external_columns import internal_columns, internal_refusal
 from penstock.vocabulary.sql.external_values import external_row, internal_row
 from penstock.vocabulary.sql.logical_types import LogicalType
 
@@ -36,6 +36,10 @@ class ToRow(ColumnMap):
             self._convert = internal_row(self.row_type)
         row: tuple[Any, ...] = self._convert(element)
         return (0, *row[1:]) if self.only_inserts else row
+
+    def refusal(self) -> str | None:
+        """Refuse types that blocks of columns cannot have."""
+        return internal_refusal(self.row_type)
 
     def map_columns(self, block: ColumnBlock) -> ColumnBlock | None:
         """Convert a block: elements that are columns are insertions."""

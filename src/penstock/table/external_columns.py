@@ -14,10 +14,11 @@ import pyarrow as pa
 from penstock.common.column_block import ColumnBlock
 from penstock.vocabulary.sql.external_values import per_second
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
+from penstock.vocabulary.sql.refusals import column_text, kind_text
 from penstock.vocabulary.sql.row_kinds import INSERT, KIND_COLUMN
 from penstock.vocabulary.sql.scalar import arrow_type
 
-__all__ = ["internal_columns"]
+__all__ = ["internal_columns", "internal_refusal"]
 
 _PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000}
 """Units of Arrow's timestamps that Python's objects have too."""
@@ -37,6 +38,14 @@ def internal_columns(block: ColumnBlock, row_type: LogicalType) -> ColumnBlock |
         arrays.append(made)
     names = [KIND_COLUMN, *[f"f{at}" for at in range(len(columns))]]
     return ColumnBlock(pa.RecordBatch.from_arrays(arrays, names=names), "tuple")
+
+
+def internal_refusal(row_type: LogicalType) -> str | None:
+    """Return why `internal_columns` has nothing for rows of a type, whatever the block."""
+    for at, declared in enumerate(row_type.parts):
+        if declared.kind not in _CONVERTERS:
+            return f"{column_text(at, row_type.names)} is {kind_text(declared)}"
+    return None
 
 
 def _fields(block: ColumnBlock, names: Sequence[str]) -> list[pa.Array] | None:

@@ -349,6 +349,7 @@ Job 'test': 3 vertices
 Level 0 (sources)
   [0] Source: numbers, parallelism 2 (max 128)
         Source: numbers <SourceOperator> uid=source
+            rows: the source gives records one by one
         --keyed--> [1]
 
 Level 1

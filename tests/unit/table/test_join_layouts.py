@@ -13,10 +13,8 @@ from penstock.engine.in_process.client import InProcessJobClient
 from penstock.engine.in_process.clock import ManualClock
 from penstock.engine.in_process.job import StalledJob
 from penstock.runtime.operators.table import JoinKind, JoinSide
-from penstock.runtime.operators.table.interval_columns import NearSide
 from penstock.runtime.operators.table.interval_join import TableIntervalJoinOperator
 from penstock.runtime.operators.table.join import RegularJoinOperator
-from penstock.runtime.operators.table.join_columns import ColumnJoin
 from penstock.table import StreamTableEnvironment
 from penstock.table.connectors import values
 from tests.unit.runtime.table.as_columns import TYPES
@@ -59,8 +57,8 @@ def written() -> list[Any]:
 
 def only_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Close the path of columns."""
-    monkeypatch.setattr(ColumnJoin, "can_be", staticmethod(lambda types, keys: False))
-    monkeypatch.setattr(NearSide, "can_be_columns", property(lambda side: False))
+    for operator in (RegularJoinOperator, TableIntervalJoinOperator):
+        monkeypatch.setattr(operator, "refusal", lambda operator: "the test wants rows")
 
 
 def as_before(monkeypatch: pytest.MonkeyPatch) -> None:

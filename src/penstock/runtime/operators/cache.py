@@ -15,6 +15,10 @@ class CacheOperator(StreamOperator):
     kind = "cache"
     state_identity = "CacheOperator"
 
+    def emits_columns(self) -> bool:
+        """Return that everything leaves as it came."""
+        return True
+
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Pass records on."""
         self.output.emit(values, timestamps)

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from penstock.common.types import Row
 from penstock.runtime.columns import ColumnBlock, Stamps
-from penstock.runtime.expression_columns import evaluated
+from penstock.runtime.expression_columns import constant_refusal, evaluated
 from penstock.runtime.expression_objects import compiled, truth
-from penstock.runtime.operators.operator import StreamOperator, as_lists
+from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.expressions import Expression
 
@@ -29,6 +29,10 @@ class ExpressionFilterOperator(StreamOperator):
         """Compile the condition."""
         self._condition = compiled(self.condition)
 
+    def refusal(self) -> str | None:
+        """Refuse constants that are no values of columns."""
+        return constant_refusal(self.condition)
+
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Filter objects."""
         consumed = iter(values)
@@ -44,7 +48,7 @@ class ExpressionFilterOperator(StreamOperator):
         """Filter columns."""
         mask = evaluated(self.condition, block)
         if mask is None or not pa.types.is_boolean(mask.type):
-            self.process_block(*as_lists(block, timestamps, keys))
+            super().process_columns(block, timestamps, keys)
             return
         mask = mask.fill_null(False) if mask.null_count else mask
         if mask.true_count == len(block):
@@ -68,6 +72,10 @@ class SelectOperator(StreamOperator):
         """Compile the expressions."""
         self._functions = [compiled(expression) for expression in self.expressions]
 
+    def refusal(self) -> str | None:
+        """Refuse constants that are no values of columns."""
+        return next((reason for each in self.expressions if (reason := constant_refusal(each))), None)
+
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Select from objects."""
         consumed = iter(values)
@@ -83,7 +91,7 @@ class SelectOperator(StreamOperator):
         """Select columns."""
         columns = [evaluated(expression, block) for expression in self.expressions]
         if any(column is None for column in columns):
-            self.process_block(*as_lists(block, timestamps, keys))
+            super().process_columns(block, timestamps, keys)
             return
         names = self.names or [f"f{place}" for place in range(len(columns))]
         batch = pa.RecordBatch.from_arrays(columns, names=list(names))

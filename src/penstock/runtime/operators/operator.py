@@ -55,6 +55,15 @@ class StreamOperator:
     output: Output
     checkpointed: CheckpointedPart | None = None
     records_in = 0
+    row_records = 0
+    """Records of the batch that were worked on one by one, in operators with two forms; the others were as columns."""
+
+    counts_row_blocks = True
+    """Whether a block of rows counts as worked on one by one: not where it becomes columns, or is counted elsewhere."""
+
+    column_names: tuple[str, ...] = ()
+    """What the columns of its inputs are called, one input after the other, for `refusal`; empty where nobody knows."""
+
     watermark = MIN_WATERMARK
     suspicions: tuple[str, ...] = ()
     """Sentences about likely mistakes in the program, which the driver warns of once."""
@@ -63,6 +72,39 @@ class StreamOperator:
     def needs_stable_subtask(self) -> bool:
         """Whether it must not share a vertex with a source, whose subtasks are not the same in every batch."""
         return takes_part(getattr(self, "function", None))
+
+    @classmethod
+    def has_two_forms(cls) -> bool:
+        """Return whether there is a way to work on columns and one to work on rows: `refusal` then says which."""
+        return cls.refusal is not StreamOperator.refusal
+
+    def refusal(self) -> str | None:
+        """Return why records are worked on one by one, in a user's words; None if they are worked on as columns.
+
+        Operators with two forms override it, and decide by it when they are opened. Asked of a description too, for
+        `explain()`. What only a block of columns can tell, such as a NULL, is left to that block.
+        """
+        return None
+
+    def row_part(self) -> str | None:
+        """Return what is worked on row by row all the same where columns are taken, and why; None: nothing."""
+        return None
+
+    def makes_columns(self) -> bool:
+        """Return whether rows that come one by one become columns here. Asked of a description."""
+        return False
+
+    def emits_columns(self) -> bool | None:
+        """Return whether results leave as columns where records come so; None: it depends. Asked of a description."""
+        if type(self).process_columns is StreamOperator.process_columns:
+            return False
+        return self.refusal() is None if self.has_two_forms() else None
+
+    def records_by_form(self) -> dict[str, float]:
+        """Return how many records of the batch were worked on as columns and as rows; nothing if there is one form."""
+        if not self.has_two_forms():
+            return {}
+        return {"column_records": self.records_in - self.row_records, "row_records": self.row_records}
 
     def waits_for_event_time(self) -> bool:
         """Whether results, or what is forgotten, wait for the watermark. Is asked of a description too."""
@@ -98,6 +140,8 @@ class StreamOperator:
         if type(values) is ColumnBlock:
             self.process_columns(values, cast("Stamps | None", timestamps), keys)
         else:
+            if self.counts_row_blocks:
+                self.row_records += len(values)
             self.process_block(cast("list[Any]", values), cast(Timestamps, timestamps), keys)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -106,6 +150,7 @@ class StreamOperator:
 
     def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
         """Work on a block of columns; as objects, unless the operator knows better. `keys`: an Arrow array or None."""
+        self.row_records += len(block)
         self.process_block(*as_lists(block, timestamps, keys))
 
     def receive_second(self, values: Values, timestamps: AnyTimestamps, keys: Any) -> None:
@@ -114,10 +159,13 @@ class StreamOperator:
         if type(values) is ColumnBlock:
             self.process_second_columns(values, cast("Stamps | None", timestamps), keys)
         else:
+            if self.counts_row_blocks:
+                self.row_records += len(values)
             self.process_second_block(cast("list[Any]", values), cast(Timestamps, timestamps), keys)
 
     def process_second_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
         """Work on a block of columns of the second input, as `process_columns` does."""
+        self.row_records += len(block)
         self.process_second_block(*as_lists(block, timestamps, keys))
 
     def process_second_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:

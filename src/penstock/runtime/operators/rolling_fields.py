@@ -59,6 +59,10 @@ class RollingFieldsOperator(RollingOperator):
         assert self.context.backend is not None
         self._state = self.context.backend.get_value_state(ValueStateDescriptor(STATE_NAME, None))
 
+    def refusal(self) -> str | None:
+        """Return None: declared aggregates are of fields; that a field is no number is found in blocks."""
+        return None
+
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Fold a block record by record."""
         assert keys is not None and self.context.backend is not None

@@ -12,6 +12,7 @@ from penstock.common.sealed_functions import is_sealed
 from penstock.runtime.callables import Collector, checked_results, method_or_callable, with_collector
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.operators.operator import StreamOperator
+from penstock.runtime.refusals import called_for_each
 from penstock.runtime.rows import Timestamps
 
 
@@ -54,6 +55,10 @@ class MapOperator(_FunctionOperator):
     kind = "map"
     state_identity = "MapOperator"
     method = "map"
+
+    def refusal(self) -> str | None:
+        """Refuse all functions but those that know columns."""
+        return self.function.refusal() if isinstance(self.function, ColumnMap) else called_for_each(self.function)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Map a block."""

@@ -10,7 +10,7 @@ from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.input_times import InputTime
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.rows import Timestamps
-from penstock.runtime.timestamps import WatermarkSource, split_time
+from penstock.runtime.timestamps import WatermarkSource, assigner_refusal, split_time, takes_blocks
 
 
 class TimingOperator(StreamOperator):
@@ -20,6 +20,20 @@ class TimingOperator(StreamOperator):
 
     def __init__(self, strategy: WatermarkStrategy | None) -> None:
         self.strategy = strategy
+
+    def refusal(self) -> str | None:
+        """Refuse timestamps by functions, and watermark generators that see each record."""
+        if self.strategy is None:
+            return None
+        if not takes_blocks(self.strategy):
+            return f"the watermark generator {type(self.strategy.create_generator()).__name__} sees each record"
+        return assigner_refusal(self.strategy)
+
+    def emits_columns(self) -> bool:
+        """Return whether blocks leave as they came: they do unless a watermark generator sees each record."""
+        return self.strategy is None or takes_blocks(self.strategy)
+
+    counts_row_blocks = False  # `WatermarkSource` does, which sources feed too
 
     def open(self) -> None:
         """Make ready to emit."""

@@ -106,7 +106,7 @@ def _is_two_phase(translator: Translator, node: nodes.WindowAggregate) -> bool:
     is_timed = node.is_event_time and node.time is not None and not translator.has_changes(node.input)
     if not is_timed or not translator.settings.is_two_phase:
         return False
-    return operators.can_be_local(node.keys, node.calls, node.input.types, node.spec)
+    return operators.slicing_refusal(node.keys, node.calls, node.input.types, node.spec) is None
 
 
 def group_window(translator: Translator, node: nodes.GroupWindowAggregate) -> DataStream:

@@ -43,6 +43,7 @@ def top_n(translator: Translator, node: nodes.Rank) -> DataStream:
         generate_update_before=translator.mode(node).has_update_before,
         unique_key=smallest(upsert_keys(node.input)) or (),
         state_ttl_ms=translator.settings.state_ttl_ms,
+        key_fields=node.partition,
     )
     return translator.keyed(node, operator, node.input, node.partition)
 
@@ -108,6 +109,7 @@ def deduplicate(translator: Translator, node: nodes.Deduplicate) -> DataStream:
         mini_batch=translator.settings.is_mini_batch,
         mini_batch_size=translator.settings.mini_batch_size,
         state_ttl_ms=translator.settings.state_ttl_ms,
+        key_fields=node.keys,
     )
     return translator.keyed(node, operator, node.input, node.keys)
 

@@ -64,12 +64,18 @@ def scan_table(translator: Translator, node: nodes.Scan) -> DataStream:
         return stream
     fields = tuple([FieldRef(each, columns[each].type) for each in node.columns])
     operator = operators.CalcOperator(projections=fields, zone=translator.settings.zone)
-    return _behind_each(translator, node, operator, stream)
+    return _behind_each(translator, node, operator, stream, row_type.names)
 
 
-def _behind_each(translator: Translator, node: PlanNode, operator: Any, stream: DataStream) -> DataStream:
+def _behind_each(
+    translator: Translator,
+    node: PlanNode,
+    operator: Any,
+    stream: DataStream,
+    column_names: tuple[str, ...] | None = None,
+) -> DataStream:
     """Put an operator behind each source of a table, so that it can be in the vertex of that source."""
-    parts = [translator.then(node, operator, (each,)) for each in stream.edges]
+    parts = [translator.then(node, operator, (each,), column_names=column_names) for each in stream.edges]
     return parts[0].union(*parts[1:]) if len(parts) > 1 else parts[0]
 
 
@@ -162,7 +168,7 @@ def projection(translator: Translator, node: nodes.Project) -> DataStream:
         expressions = tuple(map(_null_without_fields, expressions))
     operator = operators.CalcOperator(condition=condition, projections=expressions, zone=translator.settings.zone)
     if isinstance(source, nodes.Scan):
-        return _behind_each(translator, node, operator, translator.stream(source))
+        return _behind_each(translator, node, operator, translator.stream(source), source.row_type.names)
     return translator.forward(node, operator, source)
 
 

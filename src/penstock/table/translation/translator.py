@@ -120,8 +120,18 @@ class Translator:
 
     # ---- operators ----
 
-    def then(self, node: PlanNode, operator: Any, edges: tuple[Edge, ...], part: str = "") -> DataStream:
-        """Append an operator to the graph."""
+    def then(
+        self,
+        node: PlanNode,
+        operator: Any,
+        edges: tuple[Edge, ...],
+        part: str = "",
+        column_names: tuple[str, ...] | None = None,
+    ) -> DataStream:
+        """Append an operator to the graph; what it reads is called as in the inputs of the node, unless said."""
+        if column_names is None:
+            column_names = tuple([name for each in node.inputs for name in each.row_type.names])
+        operator.column_names = column_names
         text = node.describe()
         text = f"{part.capitalize()}{text}" if part == "local" else text
         name = text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 3] + "..."
@@ -131,11 +141,12 @@ class Translator:
 
     def forward(self, node: PlanNode, operator: Any, source: PlanNode, part: str = "") -> DataStream:
         """An operator that reads its input where it is."""
-        return self.then(node, operator, self.stream(source).edges, part)
+        return self.then(node, operator, self.stream(source).edges, part, source.row_type.names)
 
     def keyed(self, node: PlanNode, operator: Any, source: PlanNode, keys: Sequence[int], part: str = "") -> DataStream:
         """An operator that reads its input by key."""
-        return self.then(node, operator, self.keyed_edges(self.stream(source), keys), part)
+        edges = self.keyed_edges(self.stream(source), keys)
+        return self.then(node, operator, edges, part, source.row_type.names)
 
     @staticmethod
     def keyed_edges(stream: DataStream, keys: Sequence[int]) -> tuple[Edge, ...]:

@@ -19,7 +19,7 @@ from penstock.runtime.operators.table import (
     RegularJoinOperator,
     RowKey,
     WindowAggregateOperator,
-    can_be_local,
+    slicing_refusal,
     small_views,
 )
 from penstock.state.serializers import serializer_for
@@ -377,20 +377,23 @@ def test_windows_far_apart_cost_nothing_between() -> None:
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("changed", "reason"),
     [
-        {"calls": (call("SUM", 3, types=TYPES, is_distinct=True),)},
-        {"calls": (call("MAX", 0, types=TYPES),)},
-        {"keys": (4,)},
-        {"window": WindowSpec(WindowKind.HOP, 7, 3)},
-        {"window": WindowSpec(WindowKind.SESSION, 7)},
-        {"window": WindowSpec(WindowKind.TUMBLE, 7, zone="Europe/Berlin")},
+        ({"calls": (call("SUM", 3, types=TYPES, is_distinct=True),)}, "the aggregate SUM(DISTINCT) has no column form"),
+        ({"calls": (call("MAX", 0, types=TYPES),)}, "MAX of column a, which is a VARCHAR, has no column form"),
+        ({"keys": (4,)}, "the key, column e, is a DOUBLE"),
+        ({"window": WindowSpec(WindowKind.HOP, 7, 3)}, "the size of the windows is no multiple of their slide"),
+        ({"window": WindowSpec(WindowKind.SESSION, 7)}, "session windows have no slices"),
+        (
+            {"window": WindowSpec(WindowKind.TUMBLE, 7, zone="Europe/Berlin")},
+            "the windows follow the clocks of Europe/Berlin",
+        ),
     ],
     ids=["distinct", "text", "float key", "uneven", "session", "zone"],
 )
-def test_what_columns_cannot_do_is_left_to_rows(changed: dict[str, Any]) -> None:
+def test_what_columns_cannot_do_is_left_to_rows(changed: dict[str, Any], reason: str) -> None:
     given = {"keys": (0,), "calls": CALLS, "window": WINDOWS["hop"], **changed}
-    assert not can_be_local(given["keys"], given["calls"], TYPES, given["window"])
+    assert slicing_refusal(given["keys"], given["calls"], TYPES, given["window"], "abcdefg") == reason
 
 
 # ---- joins ----

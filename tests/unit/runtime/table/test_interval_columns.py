@@ -11,7 +11,6 @@ import pytest
 from penstock.common.constants import MAX_WATERMARK
 from penstock.common.watermark_strategy import Watermark
 from penstock.runtime.operators.table import JoinKind, JoinSide, RowKey, TableIntervalJoinOperator
-from penstock.runtime.operators.table.interval_columns import NearSide
 from penstock.testing import HarnessSnapshot
 from penstock.testing.two_input_harness import KeyedTwoInputHarness
 from penstock.vocabulary.sql.scalar import call as scalar_call
@@ -31,10 +30,8 @@ class JoinOfRows(TableIntervalJoinOperator):
 class JoinWithoutColumns(TableIntervalJoinOperator):
     """Rows one by one, with the state that columns have."""
 
-    def _open_near_rows(self) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(NearSide, "can_be_columns", property(lambda side: False))
-            super()._open_near_rows()
+    def refusal(self) -> str:
+        return "the test wants rows"
 
 
 def interval_join(kind: type[TableIntervalJoinOperator], condition: str) -> TableIntervalJoinOperator:

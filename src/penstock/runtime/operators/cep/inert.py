@@ -104,8 +104,20 @@ class InertEventFilter(StreamOperator):
         inert = inert_events(self.automaton, is_ordered=self.is_ordered)
         self._conditions = () if inert is None else inert.conditions
         self._attributes = frozenset() if inert is None else inert.attributes
+        self._are_of_columns = all(map(_is_of_columns, self._conditions))
         self._tests: list[Callable[[Any], Any]] = [test_of(condition).call for condition in self._conditions]
         self._goes_on = np.array([True] if inert is None else [not each for each in inert.is_inert])
+
+    def refusal(self) -> str | None:
+        """Refuse conditions that are functions."""
+        inert = inert_events(self.automaton, is_ordered=self.is_ordered)
+        asked = () if inert is None else inert.conditions
+        of_rows = [each for each in asked if not _is_of_columns(each)]
+        return "a condition of the pattern is a Python function" if of_rows else None
+
+    def emits_columns(self) -> bool:
+        """Return that events that go on leave as they came."""
+        return True
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Filter objects."""
@@ -123,6 +135,8 @@ class InertEventFilter(StreamOperator):
 
     def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
         """Filter columns."""
+        if not self._are_of_columns:
+            self.row_records += len(block)
         asked = zip(self._conditions, self._tests, strict=True)
         chosen = self._chosen(
             [

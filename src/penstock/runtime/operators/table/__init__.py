@@ -13,7 +13,7 @@ from penstock.runtime.operators.table.interval_join import TableIntervalJoinOper
 from penstock.runtime.operators.table.join import JoinKind, JoinSide, RegularJoinOperator
 from penstock.runtime.operators.table.keys import RowKey
 from penstock.runtime.operators.table.kinds import DropUpdateBeforeOperator
-from penstock.runtime.operators.table.local_window_aggregate import LocalWindowAggregateOperator, can_be_local
+from penstock.runtime.operators.table.local_window_aggregate import LocalWindowAggregateOperator, slicing_refusal
 from penstock.runtime.operators.table.lookup_join import AsyncLookupJoinOperator, LookupJoinOperator, LookupTerms
 from penstock.runtime.operators.table.lookup_materialize import MaterializedLookupJoinOperator
 from penstock.runtime.operators.table.match import MatchRecognizeOperator, RowCondition
@@ -83,5 +83,5 @@ __all__ = [
     "WindowDeduplicateOperator",
     "WindowFunctionOperator",
     "WindowRankOperator",
-    "can_be_local",
+    "slicing_refusal",
 ]

@@ -18,16 +18,19 @@ from penstock.runtime.operators.table.ranked_texts import RankedTexts
 from penstock.vocabulary.field_aggregates import Measure
 from penstock.vocabulary.sql.aggregates.arithmetic import BITS
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
+from penstock.vocabulary.sql.refusals import Names, column_text, kind_text
 from penstock.vocabulary.sql.scalar import arrow_type
 from penstock.vocabulary.sql.scalar.kinds import CHARACTERS
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
-__all__ = ["ColumnarCalls", "columnar_calls"]
+__all__ = ["ColumnarCalls", "calls_refusal", "columnar_calls"]
 
 _WHOLE = frozenset([*BITS, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ, Kind.INTERVAL_MILLIS])
 _SUMMED = frozenset([*BITS, Kind.DOUBLE])
 _SEEN = frozenset([Kind.TINYINT, Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT, Kind.CHAR, Kind.VARCHAR])
 """Types whose values are equal in Arrow exactly if they are in SQL, and in state."""
+_FOLDED = frozenset(["COUNT", "SUM", "SUM0", "AVG", "MIN", "MAX"])
 _INTS = {8: np.int8, 16: np.int16, 32: np.int32}
 
 
@@ -185,29 +188,49 @@ def as_array(column: NumberColumn) -> pa.Array:
     return pa.array(column.values, mask=None if column.valid is None else ~column.valid)
 
 
-def columnar_calls(
-    calls: Sequence[AggregateCall],
-    input_types: Sequence[LogicalType],
-    *,
-    in_groups: bool = False,
-) -> ColumnarCalls | None:
-    """The calls on columns; None where one of them has to see rows.
+def calls_refusal(
+    calls: Sequence[AggregateCall], input_types: Sequence[LogicalType], names: Names = (), *, in_groups: bool = False
+) -> str | None:
+    """Return why the calls have to see rows; None if `columnar_calls` folds them.
 
     `in_groups`: whoever folds them has views of what has been seen, for DISTINCT, and ranks texts, for MIN and MAX.
     """
+    for call in calls:
+        if _made_slots(call, input_types, in_groups) is None or arrow_type(call.type) is None:
+            return _reason(call, input_types, names)
+    return None
+
+
+def columnar_calls(
+    calls: Sequence[AggregateCall], input_types: Sequence[LogicalType], *, in_groups: bool = False
+) -> ColumnarCalls:
+    """The calls on columns, which `calls_refusal` has nothing against."""
     slots: list[_Slot] = []
     results: list[_Result] = []
     for call in calls:
-        is_counted = in_groups and call.is_distinct and call.function == "COUNT" and len(call.arguments) == 1
-        made = _distinct_slots(call, input_types) if is_counted else _slots_of(call, input_types)
-        if made is None and in_groups:
-            made = _text_slots(call, input_types)
-        type_ = arrow_type(call.type)
-        if made is None or type_ is None:
-            return None
+        made, type_ = _made_slots(call, input_types, in_groups), arrow_type(call.type)
+        assert made is not None and type_ is not None, f"{call.function} has to see rows"
         results.append(_Result(call.function, len(slots), type_))
         slots += made
     return ColumnarCalls(slots, results)
+
+
+def _reason(call: AggregateCall, input_types: Sequence[LogicalType], names: Names) -> str:
+    if call.function == USER_FUNCTION:
+        return f"the Python function {call.options[0]}() aggregates each row"
+    name = call.function.lstrip("$")
+    if call.is_distinct:
+        name += "(DISTINCT)"
+    elif name in _FOLDED and len(call.arguments) == 1 and not call.order:
+        (field,) = call.arguments
+        return f"{name} of {column_text(field, names)}, which is {kind_text(input_types[field])}, has no column form"
+    return f"the aggregate {name} has no column form"
+
+
+def _made_slots(call: AggregateCall, input_types: Sequence[LogicalType], in_groups: bool) -> list[_Slot] | None:
+    is_counted = in_groups and call.is_distinct and call.function == "COUNT" and len(call.arguments) == 1
+    made = _distinct_slots(call, input_types) if is_counted else _slots_of(call, input_types)
+    return _text_slots(call, input_types) if made is None and in_groups else made
 
 
 def _distinct_slots(call: AggregateCall, input_types: Sequence[LogicalType]) -> list[_Slot] | None:

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.runtime.field_columns import FieldNumbers, Keys, accumulators_of, fold, objects_of
-from penstock.runtime.operators.table.aggregate_columns import ColumnarCalls, columnar_calls
-from penstock.runtime.operators.table.slice_columns import KeyColumns
-from penstock.runtime.operators.table.window_clock import WindowClock
-from penstock.vocabulary.sql.aggregates.compilation import AggregateCode
+from penstock.runtime.operators.table.aggregate_columns import calls_refusal, columnar_calls
+from penstock.runtime.operators.table.refusals import keys_refusal
+from penstock.runtime.operators.table.slice_columns import KeyColumns, zone_refusal
+from penstock.vocabulary.sql.refusals import first_refusal
 
 if TYPE_CHECKING:
     from penstock.runtime.operators.table.window_aggregate import WindowAggregateOperator
@@ -30,26 +30,27 @@ class FoldedWindows(NamedTuple):
 class AttachedColumns:
     """Folds blocks of columns whose fields `window` are start and end of a window."""
 
-    def __init__(self, key_fields: tuple[int, ...], keys: KeyColumns, calls: ColumnarCalls, window: tuple[int, int]):
-        self._key_fields = key_fields
-        self._keys = keys
-        self._calls = calls
-        self._window = window
+    def __init__(self, operator: WindowAggregateOperator) -> None:
+        start, end = operator.window_fields or (None, 0)
+        assert start is not None
+        self._key_fields = operator.key_fields
+        self._keys = KeyColumns([operator.input_types[at] for at in operator.key_fields])
+        self._calls = columnar_calls(operator.aggregates, operator.input_types)
+        self._window = (start, end)
 
     @staticmethod
-    def of(operator: WindowAggregateOperator, code: AggregateCode) -> AttachedColumns | None:
-        """What folds an operator's columns; None where rows have to be folded one by one."""
-        start, end = operator.window_fields or (None, 0)
-        calls = columnar_calls(operator.aggregates, operator.input_types)
-        key_types = [operator.input_types[at] for at in operator.key_fields]
-        is_plain = operator.is_event_time and not operator.needs_retraction and not code.views
-        is_zoned = WindowClock(operator.window.zone).zone is not None
-        if calls is None or start is None or not is_plain or is_zoned or code.merge is None:
-            return None
-        # A sum of floats depends on the order in which they are added.
-        if pa.float64() in calls.slot_types or not KeyColumns.can_be(key_types):
-            return None
-        return AttachedColumns(operator.key_fields, KeyColumns(key_types), calls, (start, end))
+    def refusal(operator: WindowAggregateOperator) -> str | None:
+        """Return why rows have to be folded one by one."""
+        types, names = operator.input_types, operator.column_names
+        start, _ = operator.window_fields or (None, 0)
+        return first_refusal(
+            None if operator.is_event_time else "the windows are by processing time",
+            None if start is not None else "the windows of the input have no start",
+            zone_refusal(operator.window),
+            keys_refusal(types, operator.key_fields, names),
+            calls_refusal(operator.aggregates, types, names),
+            _float_refusal(operator),
+        )
 
     def folded(self, batch: pa.RecordBatch, watermark: int) -> FoldedWindows:
         """The rows of a batch that are not late."""
@@ -74,3 +75,11 @@ class AttachedColumns:
 
     def _numbers(self, rows: pa.RecordBatch) -> FieldNumbers:
         return self._calls.numbers({at: rows.column(at + 1) for at in self._calls.fields}, rows.num_rows)
+
+
+def _float_refusal(operator: WindowAggregateOperator) -> str | None:
+    """Refuse sums of floats, which depend on the order in which they are added."""
+    if calls_refusal(operator.aggregates, operator.input_types) is not None:
+        return None
+    calls = columnar_calls(operator.aggregates, operator.input_types)
+    return "a sum of DOUBLE depends on the order of rows" if pa.float64() in calls.slot_types else None

@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from penstock.runtime.columns import ColumnBlock, Stamps
-from penstock.runtime.operators.table.expressions import block_function, guarded_column_function
+from penstock.runtime.operators.table.expressions import block_function, guarded_column_function, guarded_refusal
 from penstock.runtime.operators.table.operator import TableOperator
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
@@ -34,6 +34,10 @@ class CalcOperator(TableOperator):
         """Make the code."""
         self._calc = block_function(self, self.condition, self.projections, self.zone)
         self._calc_columns = guarded_column_function(self, self.condition, self.projections, self.zone)
+
+    def refusal(self) -> str | None:
+        """Refuse expressions that have to see rows."""
+        return guarded_refusal(self.condition, self.projections, self.zone, self.column_names)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Work on a block; where it fails, find the row."""

@@ -11,9 +11,11 @@ from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.bundles import MINI_BATCH_SIZE, BundlingOperator
 from penstock.runtime.operators.table.last_row_columns import LastRowColumns
 from penstock.runtime.operators.table.operator import ROW_FORM, Row, type_texts
+from penstock.runtime.operators.table.refusals import keys_refusal, types_refusal
 from penstock.runtime.operators.table.sessions import LATE_RECORDS
 from penstock.state.timers import EVENT, Timer
 from penstock.vocabulary.sql.logical_types import LogicalType
+from penstock.vocabulary.sql.refusals import MINI_BATCH, TIME_TO_LIVE, first_refusal
 from penstock.vocabulary.sql.row_kinds import INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from penstock.vocabulary.sql.state_types import row_state_type
 
@@ -40,7 +42,9 @@ class DeduplicateOperator(BundlingOperator):
         mini_batch: bool = False,
         mini_batch_size: int = MINI_BATCH_SIZE,
         state_ttl_ms: int = 0,
+        key_fields: tuple[int, ...] = (),
     ) -> None:
+        """Take the settings; `key_fields` are the fields that the input is keyed by, where they are known."""
         self.types = types
         self.keep_last = keep_last
         self.time_field = time_field
@@ -49,6 +53,18 @@ class DeduplicateOperator(BundlingOperator):
         self.mini_batch = mini_batch
         self.mini_batch_size = mini_batch_size
         self.state_ttl_ms = state_ttl_ms
+        self.key_fields = key_fields
+
+    def refusal(self) -> str | None:
+        """Refuse all but the last row by row time, kept for ever."""
+        return first_refusal(
+            None if self.keep_last else "the first row of each key is kept",
+            None if self.time_field is not None else "the order is by processing time",
+            MINI_BATCH if self.mini_batch else None,
+            TIME_TO_LIVE if self.state_ttl_ms > 0 else None,
+            keys_refusal(self.types, self.key_fields, self.column_names),
+            types_refusal(self.types, self.column_names),
+        )
 
     def waits_for_event_time(self) -> bool:
         """The first row by time is known when the watermark has reached it."""
@@ -69,7 +85,8 @@ class DeduplicateOperator(BundlingOperator):
         self._is_done = self.value_state("_is_done", Types.BOOLEAN())
         self._late = self.context.metrics.counter(LATE_RECORDS)
         self._columns = None
-        if self.keep_last and self.time_field is not None and not self.mini_batch and self.state_ttl_ms <= 0:
+        if self.refusal() is None:
+            assert self.time_field is not None
             self._columns = LastRowColumns(
                 self.backend,
                 self._row,

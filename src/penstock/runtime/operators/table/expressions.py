@@ -13,11 +13,19 @@ from penstock.common.constants import MIN_WATERMARK
 from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.table.operator import ROW_FORM
 from penstock.runtime.operators.table.vectorized import has_vectorized, vectorized_calc
-from penstock.vocabulary.sql.scalar import columnar_calc, compiled_calc, compiled_value
+from penstock.vocabulary.sql.refusals import Names
+from penstock.vocabulary.sql.scalar import calc_refusal, columnar_calc, compiled_calc, compiled_value
 from penstock.vocabulary.sql.scalar.context import EvaluationContext
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
 
-__all__ = ["block_function", "column_function", "guarded_column_function", "row_function"]
+__all__ = [
+    "block_function",
+    "column_function",
+    "column_refusal",
+    "guarded_column_function",
+    "guarded_refusal",
+    "row_function",
+]
 
 Rows = list[tuple[Any, ...]]
 
@@ -49,6 +57,25 @@ def guarded_column_function(
 ) -> Callable[[ColumnBlock], ColumnBlock] | None:
     """The same for more expressions, but it may fail: then `block_function` finds the values, or tells of the error."""
     return _on_blocks(columnar_calc(condition, projections, _context(operator, zone)))
+
+
+def column_refusal(
+    condition: TypedExpression | None,
+    projections: Sequence[TypedExpression] | None,
+    names: Names = (),
+) -> str | None:
+    """Return why `column_function` makes nothing of such expressions; None if it does."""
+    return calc_refusal(condition, projections, None, names)
+
+
+def guarded_refusal(
+    condition: TypedExpression | None,
+    projections: Sequence[TypedExpression] | None,
+    zone: str = "UTC",
+    names: Names = (),
+) -> str | None:
+    """Return why `guarded_column_function` makes nothing of such expressions; None if it does."""
+    return calc_refusal(condition, projections, EvaluationContext(time_zone=zone), names)
 
 
 def _on_blocks(

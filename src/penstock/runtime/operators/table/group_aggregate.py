@@ -9,7 +9,7 @@ from penstock.keys.groups import group_range
 from penstock.runtime.columns import NO_KEY, ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.aggregate_code import bind_views, indented, with_row_count
-from penstock.runtime.operators.table.aggregate_columns import ColumnarCalls, columnar_calls
+from penstock.runtime.operators.table.aggregate_columns import ColumnarCalls, calls_refusal, columnar_calls
 from penstock.runtime.operators.table.bundles import MINI_BATCH_SIZE
 from penstock.runtime.operators.table.group_columns import GroupColumns
 from penstock.runtime.operators.table.keys import RowKey
@@ -21,6 +21,7 @@ from penstock.runtime.operators.table.operator import (
     described_calls,
     type_texts,
 )
+from penstock.runtime.operators.table.refusals import keys_refusal
 from penstock.runtime.operators.table.seen_columns import SeenValues, ViewOfField
 from penstock.runtime.operators.table.slice_columns import KeyColumns
 from penstock.runtime.pending_columns import PendingColumns
@@ -28,6 +29,7 @@ from penstock.runtime.rows import Timestamps
 from penstock.state.hashable_keys import PLAIN_TYPES, hashable_of
 from penstock.vocabulary.sql.aggregates.compilation import AggregateCode, seen_views
 from penstock.vocabulary.sql.logical_types import LogicalType
+from penstock.vocabulary.sql.refusals import MINI_BATCH, RETRACTED, TIME_TO_LIVE, first_refusal
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
 
 _STATE = "_accumulators"
@@ -78,6 +80,18 @@ class GroupAggregateOperator(KeyedTableOperator):
         self.state_ttl_ms = state_ttl_ms
         self.is_total = is_total
 
+    def refusal(self) -> str | None:
+        """Refuse all but groups with a key, of rows that are only added, whose aggregates can be folded as columns."""
+        # With a time to live, what is read counts too, and unchanged results are emitted.
+        return first_refusal(
+            RETRACTED if self.needs_retraction else None,
+            MINI_BATCH if self.mini_batch else None,
+            TIME_TO_LIVE if self.state_ttl_ms else None,
+            None if self.key_fields else "there is no GROUP BY column",
+            keys_refusal(self.input_types, self.key_fields, self.column_names),
+            calls_refusal(self.aggregates, self.input_types, self.column_names, in_groups=True),
+        )
+
     def layout(self) -> Layout:
         """What the keys are, and what the accumulators hold."""
         has_views = self.needs_retraction or any(call.is_distinct for call in self.aggregates)
@@ -106,16 +120,13 @@ class GroupAggregateOperator(KeyedTableOperator):
         self._pending_watermark: int | None = None
 
     def _group_columns(self, code: AggregateCode) -> GroupColumns | None:
-        """The groups in columns, where rows are only inserted and all that is computed can be."""
-        key_types = [self.input_types[at] for at in self.key_fields]
-        calls = columnar_calls(self.aggregates, self.input_types, in_groups=True)
-        # With a time to live, what is read counts too, and unchanged results are emitted.
-        is_plain = not self.mini_batch and not self.needs_retraction and self.state_ttl_ms == 0
-        if calls is None or not is_plain or not self.key_fields or not KeyColumns.can_be(key_types):
+        """The groups in columns, where they can be."""
+        if self.refusal() is not None:
             return None
+        calls = columnar_calls(self.aggregates, self.input_types, in_groups=True)
         return GroupColumns(
             self.key_fields,
-            KeyColumns(key_types),
+            KeyColumns([self.input_types[at] for at in self.key_fields]),
             calls,
             self.backend,
             self._state,
@@ -168,6 +179,7 @@ class GroupAggregateOperator(KeyedTableOperator):
             made = self._columns.changes(block.batch)
             if made is None:
                 rows = block.values()
+                self.row_records += len(rows)
                 self._process_rows(rows, list(map(RowKey(*self.key_fields), rows)))
             else:
                 self.output.emit(ColumnBlock(made, ROW_FORM), None)

@@ -42,12 +42,6 @@ class NearSide:
     first_ms: int
     last_ms: int
 
-    @property
-    def can_be_columns(self) -> bool:
-        """Whether its rows can wait as columns."""
-        keys = [self.types[at] for at in self.keys]
-        return bool(keys) and KeyColumns.can_be(keys) and None not in map(arrow_type, self.types)
-
 
 class _Rows(NamedTuple):
     """Rows of one side: codes of their keys, times, order of arrival, the watermark that they met, and their fields."""

@@ -12,12 +12,20 @@ from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout, difference
 from penstock.runtime.operators.table.expressions import block_function, column_function, row_function
 from penstock.runtime.operators.table.interval_columns import ColumnIntervalJoin, NearRows, NearSide
-from penstock.runtime.operators.table.join import JoinKind, JoinSide
+from penstock.runtime.operators.table.join import (
+    WITHOUT_KEY,
+    JoinKind,
+    JoinSide,
+    condition_part,
+    join_refusal,
+    sides_refusal,
+)
 from penstock.runtime.operators.table.join_state import LEFT, RIGHT
 from penstock.runtime.operators.table.operator import ROW_FORM, KeyedTableOperator, Row, type_texts
 from penstock.runtime.rows import Timestamps
 from penstock.state.map_state import KeyedMapState
 from penstock.state.timers import EVENT, PROCESSING, Timer
+from penstock.vocabulary.sql.refusals import first_refusal
 from penstock.vocabulary.sql.row_kinds import INSERT
 from penstock.vocabulary.sql.state_types import row_state_type
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
@@ -108,6 +116,27 @@ class TableIntervalJoinOperator(KeyedTableOperator):
         """Whether all rows of a key are kept in one value: no row waits for the time at which it has no partner."""
         return self.join is JoinKind.INNER and self.left_time is not None and self.right_time is not None
 
+    def refusal(self) -> str | None:
+        """Refuse all but inner joins in event time, with types that can be columns."""
+        return first_refusal(
+            join_refusal(self.join),
+            None if self._keeps_near_rows else "the join is by processing time",
+            None if self.left.keys else WITHOUT_KEY,
+            sides_refusal(self.left, self.right, self.column_names),
+        )
+
+    def row_part(self) -> str | None:
+        """Report a condition that has no column form."""
+        return condition_part(self.condition, self.column_names)
+
+    def makes_columns(self) -> bool:
+        """Return whether rows wait as columns too."""
+        return self.refusal() is None
+
+    def emits_columns(self) -> bool:
+        """Return whether no condition looks at pairs row by row: those would leave as rows."""
+        return self.refusal() is None and self.row_part() is None
+
     def _near_sides(self) -> tuple[NearSide, NearSide]:
         assert self.left_time is not None and self.right_time is not None
         left = NearSide(self.left.types, self.left.keys, self.left_time, -self.upper_ms, -self.lower_ms)
@@ -146,7 +175,8 @@ class TableIntervalJoinOperator(KeyedTableOperator):
 
     def _open_near_rows(self) -> None:
         sides = self._near_sides()
-        if all(side.can_be_columns for side in sides):
+        if self.refusal() is None:
+            self.counts_row_blocks = False
             self._columns = ColumnIntervalJoin(self, sides, self.filter_nulls)
             self._test_columns = None if self.condition is None else column_function(self.condition, None)
             self._test_rows = block_function(self, self.condition, None)

@@ -9,13 +9,20 @@ from typing import Any
 
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout, difference
-from penstock.runtime.operators.table.expressions import block_function, column_function, row_function
+from penstock.runtime.operators.table.expressions import (
+    block_function,
+    column_function,
+    column_refusal,
+    row_function,
+)
 from penstock.runtime.operators.table.join_columns import ColumnJoin
 from penstock.runtime.operators.table.join_sides import Fields, SideRows, side_rows
 from penstock.runtime.operators.table.join_state import LEFT, RIGHT, RowsTogether
 from penstock.runtime.operators.table.operator import ROW_FORM, KeyedTableOperator, Row, type_texts
+from penstock.runtime.operators.table.refusals import keys_refusal, types_refusal
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.logical_types import LogicalType
+from penstock.vocabulary.sql.refusals import RETRACTED, TIME_TO_LIVE, Names, first_refusal
 from penstock.vocabulary.sql.row_kinds import DELETE, INSERT
 from penstock.vocabulary.sql.state_types import row_state_type
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
@@ -54,12 +61,48 @@ class JoinSide:
     @property
     def is_plain(self) -> bool:
         """Whether rows are only added, and nothing is known of them."""
-        return self.is_insert_only and self.unique_key is None and self.state_ttl_ms == 0
+        return self.plain_refusal() is None
 
-    @property
-    def can_be_columns(self) -> bool:
-        """Whether rows can wait for each other as columns."""
-        return self.is_plain and ColumnJoin.can_be(self.types, self.keys)
+    def refusal(self, names: Names = ()) -> str | None:
+        """Return why its rows cannot be columns that are looked up by the key, whatever the join."""
+        return first_refusal(keys_refusal(self.types, self.keys, names), types_refusal(self.types, names))
+
+    def plain_refusal(self) -> str | None:
+        """Return why it is not plain."""
+        if not self.is_insert_only:
+            return RETRACTED
+        if self.state_ttl_ms:
+            return TIME_TO_LIVE
+        return None if self.unique_key is None else "the rows of an input are unique by a key"
+
+
+WITHOUT_KEY = "the join has no equality between columns of both inputs"
+
+
+def join_refusal(join: JoinKind) -> str | None:
+    """Return why a join of this kind has no column form."""
+    return None if join is JoinKind.INNER else f"only inner joins have a column form, and this is {_NAMES[join]}"
+
+
+def sides_refusal(left: JoinSide, right: JoinSide, names: Names) -> str | None:
+    """Return why rows of a side cannot be columns; `names` are those of the left columns, then of the right ones."""
+    width = len(left.types)
+    return first_refusal(left.refusal(names[:width]), right.refusal(names[width:]))
+
+
+def condition_part(condition: TypedExpression | None, names: Names) -> str | None:
+    """Return what `row_part` says of a condition over the fields of both sides."""
+    reason = None if condition is None else column_refusal(condition, None, names)
+    return None if reason is None else f"its condition on rows: {reason}"
+
+
+_NAMES = {
+    JoinKind.LEFT: "a LEFT OUTER JOIN",
+    JoinKind.RIGHT: "a RIGHT OUTER JOIN",
+    JoinKind.FULL: "a FULL OUTER JOIN",
+    JoinKind.SEMI: "a semi join (IN or EXISTS)",
+    JoinKind.ANTI: "an anti join (NOT IN or NOT EXISTS)",
+}
 
 
 class RegularJoinOperator(KeyedTableOperator):
@@ -144,14 +187,34 @@ class RegularJoinOperator(KeyedTableOperator):
         is_inner = self.join is JoinKind.INNER and self.state_ttl_ms == 0
         return is_inner and self.left.is_plain and self.right.is_plain
 
-    @property
-    def _is_columnar(self) -> bool:
-        return self._keeps_together and self.left.can_be_columns and self.right.can_be_columns
+    def refusal(self) -> str | None:
+        """Refuse all but inner joins of rows that are only added, with types that can be columns."""
+        return first_refusal(
+            join_refusal(self.join),
+            self.left.plain_refusal(),
+            self.right.plain_refusal(),
+            None if self._keeps_together else TIME_TO_LIVE,
+            None if self.left.keys else WITHOUT_KEY,
+            sides_refusal(self.left, self.right, self.column_names),
+        )
+
+    def row_part(self) -> str | None:
+        """Report a condition that has no column form."""
+        return condition_part(self.condition, self.column_names)
+
+    def makes_columns(self) -> bool:
+        """Return whether rows wait as columns too."""
+        return self.refusal() is None
+
+    def emits_columns(self) -> bool:
+        """Return whether no condition looks at pairs row by row: those would leave as rows."""
+        return self.refusal() is None and self.row_part() is None
 
     def open(self) -> None:
         """Get the state of both sides and make the condition's code."""
         self._columns: ColumnJoin | None = None
-        if self._is_columnar:
+        if self.refusal() is None:
+            self.counts_row_blocks = False
             types, keys = (self.left.types, self.right.types), (self.left.keys, self.right.keys)
             self._columns = ColumnJoin(self, types, keys, self.filter_nulls)
             self._test_columns = None if self.condition is None else column_function(self.condition, None)

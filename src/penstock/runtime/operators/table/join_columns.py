@@ -46,11 +46,6 @@ class ColumnJoin:
         self._waiting: tuple[list[_Fields], list[_Fields]] = ([], [])
         self.count = 0
 
-    @staticmethod
-    def can_be(types: Sequence[LogicalType], keys: Sequence[int]) -> bool:
-        """Whether rows of one side can be columns."""
-        return bool(keys) and KeyColumns.can_be([types[at] for at in keys]) and None not in map(arrow_type, types)
-
     def begin_batch(self) -> None:
         """Nothing is left of a batch that failed."""
         self._waiting, self.count = ([], []), 0

@@ -18,6 +18,10 @@ class DropUpdateBeforeOperator(TableOperator):
     kind = "drop update before"
     state_identity = "DropUpdateBeforeOperator"
 
+    def refusal(self) -> str | None:
+        """Return None: kinds are a column of their own."""
+        return None
+
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
         """Drop them from a block."""
         self.output.emit([row for row in values if row[0] != UPDATE_BEFORE], None)

@@ -9,27 +9,40 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.runtime.columns import ColumnBlock, Stamps
-from penstock.runtime.operators.table.aggregate_columns import as_array, columnar_calls
+from penstock.runtime.operators.table.aggregate_columns import as_array, calls_refusal, columnar_calls
 from penstock.runtime.operators.table.operator import ROW_FORM, TableOperator
-from penstock.runtime.operators.table.slice_columns import KeyColumns, SlicedRows, columns_of_rows, slices_of
+from penstock.runtime.operators.table.refusals import keys_refusal
+from penstock.runtime.operators.table.slice_columns import (
+    KeyColumns,
+    SlicedRows,
+    columns_of_rows,
+    slices_of,
+    slices_refusal,
+)
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.logical_types import LogicalType
+from penstock.vocabulary.sql.refusals import Names, first_refusal
 from penstock.vocabulary.sql.row_kinds import KIND_COLUMN
 from penstock.vocabulary.sql.scalar import arrow_type
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
 from penstock.vocabulary.sql.windows import WindowSpec
 
-__all__ = ["LocalWindowAggregateOperator", "can_be_local"]
+__all__ = ["LocalWindowAggregateOperator", "slicing_refusal"]
 
 _MOST_WAITING = 1_000_000
 
 
-def can_be_local(
-    keys: Sequence[int], calls: Sequence[AggregateCall], input_types: Sequence[LogicalType], window: WindowSpec
-) -> bool:
-    """Whether windows of rows that are only inserted can be aggregated in columns, and so in two phases."""
-    has_keys = KeyColumns.can_be([input_types[at] for at in keys])
-    return has_keys and columnar_calls(calls, input_types) is not None and slices_of(window) is not None
+def slicing_refusal(
+    keys: Sequence[int],
+    calls: Sequence[AggregateCall],
+    input_types: Sequence[LogicalType],
+    window: WindowSpec,
+    names: Names = (),
+) -> str | None:
+    """Return why windows of inserted rows cannot be aggregated as columns of slices, and so in two phases."""
+    return first_refusal(
+        keys_refusal(input_types, keys, names), calls_refusal(calls, input_types, names), slices_refusal(window)
+    )
 
 
 class LocalWindowAggregateOperator(TableOperator):
@@ -57,10 +70,19 @@ class LocalWindowAggregateOperator(TableOperator):
         self.window = window
         self.time_field = time_field
 
+    def refusal(self) -> str | None:
+        """Return None in plans: it is there only where windows can be aggregated as columns of slices."""
+        return slicing_refusal(self.key_fields, self.aggregates, self.input_types, self.window, self.column_names)
+
+    def makes_columns(self) -> bool:
+        """Return that rows become columns."""
+        return True
+
     def open(self) -> None:
         """Find out what to read."""
+        assert self.refusal() is None, "not planned for other keys, calls and windows"
+        self.counts_row_blocks = False
         calls, slices = columnar_calls(self.aggregates, self.input_types), slices_of(self.window)
-        assert calls is not None and slices is not None, "not planned for other calls and windows"
         self._reader = SliceReader(self.key_fields, self.time_field, self.input_types, calls, slices)
         self._calls, self._slices = calls, slices
         self._waiting: list[SlicedRows] = []

@@ -14,10 +14,12 @@ from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.layouts import Layout
 from penstock.runtime.operators.table.operator import ROW_FORM, KeyedTableOperator, Row, type_texts
 from penstock.runtime.operators.table.ordering import sort_key
+from penstock.runtime.operators.table.refusals import keys_refusal
 from penstock.runtime.operators.table.top_columns import TopColumns
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.ordering import SortField
+from penstock.vocabulary.sql.refusals import RETRACTED, TIME_TO_LIVE, column_text, first_refusal
 from penstock.vocabulary.sql.row_kinds import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from penstock.vocabulary.sql.state_types import row_state_type
 
@@ -56,7 +58,9 @@ class RankOperator(KeyedTableOperator):
         generate_update_before: bool = True,
         unique_key: tuple[int, ...] = (),
         state_ttl_ms: int = 0,
+        key_fields: tuple[int, ...] = (),
     ) -> None:
+        """Take the settings; `key_fields` are the fields that the input is keyed by, where they are known."""
         self.types = types
         self.sort_fields = sort_fields
         self.strategy = strategy
@@ -67,6 +71,19 @@ class RankOperator(KeyedTableOperator):
         self.generate_update_before = generate_update_before
         self.unique_key = unique_key
         self.state_ttl_ms = state_ttl_ms
+        self.key_fields = key_fields
+
+    def refusal(self) -> str | None:
+        """Refuse all but a fixed number of first rows, kept for ever, of rows that are only added."""
+        return first_refusal(
+            None if self.strategy is RankStrategy.APPEND else RETRACTED,
+            "rows are unique by a key" if self.unique_key else None,
+            TIME_TO_LIVE if self.state_ttl_ms > 0 else None,
+            None if self.end_field is None else f"{column_text(self.end_field, self.column_names)} says how many rows",
+            "no number of rows is given" if self.end is None or self.end < 1 else None,
+            keys_refusal(self.types, self.key_fields, self.column_names),
+            TopColumns.refusal(self.types, self.sort_fields, self.column_names),
+        )
 
     def layout(self) -> Layout:
         """What rows are kept."""
@@ -92,12 +109,10 @@ class RankOperator(KeyedTableOperator):
         self._columns = self._top_columns()
 
     def _top_columns(self) -> TopColumns | None:
-        """The first rows in columns, where rows only come and are kept for ever."""
-        is_plain = self.strategy is RankStrategy.APPEND and self._unique is None and self.state_ttl_ms <= 0
-        if not is_plain or self.end is None or self.end_field is not None or self.end < 1:
+        """The first rows in columns, where they can be."""
+        if self.refusal() is not None:
             return None
-        if not TopColumns.can_be(self.types, self.sort_fields):
-            return None
+        assert self.end is not None
         return TopColumns(
             self.backend,
             self._tops,

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.runtime.field_columns import FieldNumbers, Keys, accumulators_of, encoded, fold, objects_of, packed
-from penstock.runtime.operators.table.aggregate_columns import ColumnarCalls, columnar_calls
+from penstock.runtime.operators.table.aggregate_columns import calls_refusal, columnar_calls
+from penstock.runtime.operators.table.refusals import keys_refusal
 from penstock.runtime.operators.table.sessions import Sessions
-from penstock.runtime.operators.table.slice_columns import KeyColumns
-from penstock.runtime.operators.table.window_clock import WindowClock
+from penstock.runtime.operators.table.slice_columns import KeyColumns, zone_refusal
+from penstock.vocabulary.sql.refusals import first_refusal
 
 if TYPE_CHECKING:
     from penstock.runtime.operators.table.window_aggregate import WindowAggregateOperator
@@ -22,25 +23,26 @@ __all__ = ["SessionColumns"]
 class SessionColumns:
     """Reads blocks of columns into the sessions of an operator."""
 
-    def __init__(self, operator: WindowAggregateOperator, calls: ColumnarCalls, sessions: Sessions) -> None:
+    def __init__(self, operator: WindowAggregateOperator, sessions: Sessions) -> None:
         self._operator = operator
-        self._calls = calls
+        self._calls = columnar_calls(operator.aggregates, operator.input_types)
         self._sessions = sessions
         self._gap = operator.window.size_ms
         assert operator.time_field is not None
         self._time_field = operator.time_field
         self._keys = KeyColumns([operator.input_types[at] for at in operator.key_fields])
 
-    @classmethod
-    def of(cls, operator: WindowAggregateOperator, sessions: Sessions) -> SessionColumns | None:
-        """None where rows have to be looked at one by one."""
-        calls = columnar_calls(operator.aggregates, operator.input_types)
-        key_types = [operator.input_types[at] for at in operator.key_fields]
-        is_plain = operator.time_field is not None and not operator.needs_retraction and bool(key_types)
-        is_utc = WindowClock(operator.window.zone).zone is None
-        if calls is None or not is_plain or not is_utc or not KeyColumns.can_be(key_types):
-            return None
-        return cls(operator, calls, sessions)
+    @staticmethod
+    def refusal(operator: WindowAggregateOperator) -> str | None:
+        """Return why rows have to be looked at one by one."""
+        types, names = operator.input_types, operator.column_names
+        return first_refusal(
+            None if operator.time_field is not None else "sessions are by processing time",
+            None if operator.key_fields else "sessions have no key",
+            zone_refusal(operator.window),
+            keys_refusal(types, operator.key_fields, names),
+            calls_refusal(operator.aggregates, types, names),
+        )
 
     def add(self, batch: pa.RecordBatch) -> bool:
         """Take rows, unless one has no time or might be late: whether it is depends on the rows before it."""

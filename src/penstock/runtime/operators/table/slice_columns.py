@@ -24,18 +24,22 @@ from penstock.runtime.field_columns import (
 from penstock.runtime.operators.table.aggregate_columns import ColumnarCalls
 from penstock.runtime.operators.table.window_clock import WindowClock
 from penstock.vocabulary.field_aggregates import Measure
-from penstock.vocabulary.sql.logical_types import Kind, LogicalType
+from penstock.vocabulary.sql.logical_types import LogicalType
 from penstock.vocabulary.sql.scalar import arrow_type
 from penstock.vocabulary.sql.windows import WindowKind, WindowSpec
 
-__all__ = ["FAR", "KeyColumns", "SlicedRows", "Slices", "columns_of_rows", "joined_keys", "slices_of"]
+__all__ = [
+    "FAR",
+    "KeyColumns",
+    "SlicedRows",
+    "Slices",
+    "columns_of_rows",
+    "joined_keys",
+    "slices_of",
+    "slices_refusal",
+    "zone_refusal",
+]
 
-_KEY_KINDS = frozenset(
-    [
-        *(Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT, Kind.CHAR, Kind.VARCHAR),
-        *(Kind.BINARY, Kind.VARBINARY, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ),
-    ]
-)
 FAR = 2**62
 """Later than any time of a row."""
 
@@ -75,14 +79,29 @@ class Slices:
         return int(max(-FAR, min((watermark + 1 - self.offset) // self.unit, FAR)))
 
 
-def slices_of(window: WindowSpec) -> Slices | None:
-    """The slices of windows; None where they cannot be told by arithmetic on columns."""
-    if window.kind is WindowKind.SESSION or WindowClock(window.zone).zone is not None:
-        return None
-    unit = window.size_ms if window.kind is WindowKind.TUMBLE else window.slide_ms
-    if window.size_ms % unit:
-        return None
+def slices_refusal(window: WindowSpec) -> str | None:
+    """Return why the slices of windows cannot be told by arithmetic on columns."""
+    if window.kind is WindowKind.SESSION:
+        return "session windows have no slices"
+    if window.size_ms % _slice_length(window):
+        return "the size of the windows is no multiple of their slide"
+    return zone_refusal(window)
+
+
+def zone_refusal(window: WindowSpec) -> str | None:
+    """Return why times of windows cannot be told by arithmetic: their clocks are put forward and back."""
+    is_utc = WindowClock(window.zone).zone is None
+    return None if is_utc else f"the windows follow the clocks of {window.zone}"
+
+
+def slices_of(window: WindowSpec) -> Slices:
+    """The slices of windows that have them, see `slices_refusal`."""
+    unit = _slice_length(window)
     return Slices(unit, window.offset_ms, window.size_ms // unit, window.kind is WindowKind.CUMULATE)
+
+
+def _slice_length(window: WindowSpec) -> int:
+    return window.size_ms if window.kind is WindowKind.TUMBLE else window.slide_ms
 
 
 class KeyColumns:
@@ -90,11 +109,6 @@ class KeyColumns:
 
     def __init__(self, types: Sequence[LogicalType]) -> None:
         self.types = [arrow_type(each) for each in types]
-
-    @staticmethod
-    def can_be(types: Sequence[LogicalType]) -> bool:
-        """Whether Arrow and Python mean the same by equal keys of these types."""
-        return all(each.kind in _KEY_KINDS for each in types)
 
     def of(self, columns: Sequence[pa.Array], count: int) -> Keys:
         """The keys in columns of the types."""

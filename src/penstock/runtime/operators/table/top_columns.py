@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from penstock.common.composite_types import FrozenListTypeInfo
 from penstock.runtime.field_columns import Numbers, encoded, keys_of, packed
+from penstock.runtime.operators.table.refusals import types_refusal
 from penstock.runtime.operators.table.top_changes import Changes, Placing
 from penstock.runtime.running_columns import Runs
 from penstock.state.encoded_values import EncodedValues
@@ -23,8 +24,8 @@ from penstock.state.serializers.schemas import number_of, schema_of
 from penstock.state.value_states import KeyedValueState
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
 from penstock.vocabulary.sql.ordering import SortField
+from penstock.vocabulary.sql.refusals import Names, column_text, kind_text
 from penstock.vocabulary.sql.row_kinds import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from penstock.vocabulary.sql.scalar import arrow_type
 from penstock.vocabulary.sql.scalar.kinds import INTEGERS
 from penstock.vocabulary.sql.state_types import row_state_type
 
@@ -59,10 +60,12 @@ class TopColumns:
         self._with_before = with_update_before or not self._by_rank
 
     @staticmethod
-    def can_be(types: Sequence[LogicalType], sort_fields: Sequence[SortField]) -> bool:
-        """Whether rows of these types can be put in order, and compared, as columns."""
-        is_ordered = all(types[each.index].kind in _ORDERED for each in sort_fields)
-        return is_ordered and bool(sort_fields) and None not in map(arrow_type, types)
+    def refusal(types: Sequence[LogicalType], sort_fields: Sequence[SortField], names: Names = ()) -> str | None:
+        """Return why rows of these types cannot be put in order, and compared, as columns."""
+        for each in sort_fields:
+            if types[each.index].kind not in _ORDERED:
+                return f"the order is by {column_text(each.index, names)}, which is {kind_text(types[each.index])}"
+        return types_refusal(types, names) if sort_fields else "there is no ORDER BY"
 
     def changes(self, batch: pa.RecordBatch, keys: pa.Array) -> pa.RecordBatch | None:
         """The changes that rows make, kinds first; None where they have to be looked at one by one."""

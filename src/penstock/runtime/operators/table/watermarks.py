@@ -12,7 +12,7 @@ from penstock.common.constants import MAX_WATERMARK, MIN_WATERMARK
 from penstock.errors import PenstockError
 from penstock.runtime.columns import ColumnBlock, Stamps
 from penstock.runtime.input_times import InputTime, SplitTime
-from penstock.runtime.operators.table.expressions import block_function, column_function
+from penstock.runtime.operators.table.expressions import block_function, column_function, column_refusal
 from penstock.runtime.operators.table.operator import TableOperator
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
@@ -52,10 +52,18 @@ class WatermarkAssignerOperator(TableOperator):
         self.idle_timeout_ms = idle_timeout_ms
         self.zone = zone
 
+    def refusal(self) -> str | None:
+        """Refuse watermarks after each row, and expressions that have no column form."""
+        if self.after_each_row:
+            return "each row makes a watermark (scan.watermark.emit.strategy)"
+        return column_refusal(None, (self.watermark_expression,), self.column_names)
+
     def open(self) -> None:
         """Make the code."""
         self._watermarks = block_function(self, None, (self.watermark_expression,), self.zone)
-        self._watermark_columns = column_function(None, (self.watermark_expression,))
+        self._watermark_columns = None
+        if not self.after_each_row:
+            self._watermark_columns = column_function(None, (self.watermark_expression,))
 
     def begin_batch(self, version: int, attempt: str, state: Any) -> None:
         """Go on where event time was."""
@@ -101,7 +109,7 @@ class WatermarkAssignerOperator(TableOperator):
     def process_columns(self, block: ColumnBlock, timestamps: Stamps | None, keys: Any) -> None:
         """Do the same with columns, unless each row has its own watermark or a time is missing."""
         times = block.batch.column(self.rowtime + 1)
-        if self.after_each_row or self._watermark_columns is None or times.null_count:
+        if self._watermark_columns is None or times.null_count:
             super().process_columns(block, timestamps, keys)
             return
         self._note_rows()

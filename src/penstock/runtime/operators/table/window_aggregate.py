@@ -18,7 +18,8 @@ from penstock.runtime.operators.table.aggregate_code import (
     with_row_count,
 )
 from penstock.runtime.operators.table.aggregate_columns import columnar_calls
-from penstock.runtime.operators.table.local_window_aggregate import can_be_local
+from penstock.runtime.operators.table.attached_columns import AttachedColumns
+from penstock.runtime.operators.table.local_window_aggregate import slicing_refusal
 from penstock.runtime.operators.table.operator import (
     ROW_FORM,
     KeyedTableOperator,
@@ -36,6 +37,7 @@ from penstock.runtime.rows import Timestamps
 from penstock.state.timers import EVENT, Timer
 from penstock.vocabulary.sql.aggregates.compilation import AggregateCode
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
+from penstock.vocabulary.sql.refusals import RETRACTED
 from penstock.vocabulary.sql.row_kinds import INSERT
 from penstock.vocabulary.sql.state_types import row_state_type
 from penstock.vocabulary.sql.typed_expressions import AggregateCall
@@ -102,28 +104,46 @@ class WindowAggregateOperator(KeyedTableOperator):
             "retraction": self.needs_retraction,
         }
 
+    def refusal(self) -> str | None:
+        """Refuse rows that are taken back, and what the windows of its kind cannot fold as columns."""
+        if self.needs_retraction:
+            return RETRACTED
+        if self.window_fields is not None:
+            return AttachedColumns.refusal(self)
+        if self._is_session:
+            return SessionColumns.refusal(self)
+        if "proctime" in self.properties:
+            return "a processing time is asked for with each window"
+        return slicing_refusal(self.key_fields, self.aggregates, self.input_types, self.window, self.column_names)
+
+    def makes_columns(self) -> bool:
+        """Return whether the windows have slices: those are columns, whatever the rows come as."""
+        return self.window_fields is None and not self._is_session and self.refusal() is None
+
+    def emits_columns(self) -> bool:
+        """Return whether the windows have slices: others leave as rows."""
+        return self.makes_columns()
+
+    @property
+    def _is_session(self) -> bool:
+        return self.window.kind is WindowKind.SESSION and self.window_fields is None
+
     def open(self) -> None:
         """Get the windows and make the code of the aggregates."""
         code = with_row_count(self.aggregates, self.input_types, retracts=self.needs_retraction)
         self._columns = self._column_windows(code)
         if self._columns is not None:
+            self.counts_row_blocks = False
             return
-        is_session = self.window.kind is WindowKind.SESSION and self.window_fields is None
         self._windows: SessionAggregates | WindowPanes = (
-            SessionAggregates(self, code) if is_session else WindowPanes(self, code)
+            SessionAggregates(self, code) if self._is_session else WindowPanes(self, code)
         )
 
     def _column_windows(self, code: AggregateCode) -> ColumnWindows | None:
-        """The windows in columns, where rows are only inserted and all that is computed can be."""
-        if (
-            self.window_fields is not None
-            or "proctime" in self.properties
-            or self.needs_retraction
-            or not can_be_local(self.key_fields, self.aggregates, self.input_types, self.window)
-        ):
+        """The windows in columns of slices, where they can be."""
+        if not self.makes_columns():
             return None
         calls, slices = columnar_calls(self.aggregates, self.input_types), slices_of(self.window)
-        assert calls is not None and slices is not None
         return ColumnWindows(self, code, calls, slices)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -239,7 +259,7 @@ class SessionAggregates:
         self._fold = defined(folding_lines(code, operator.needs_retraction), "fold", code.scope)
         self._values = defined(valuing_lines(code), "values", code.scope)
         self._row_count = len(code.slots) - 1 if operator.needs_retraction else None
-        self._columns = None if self._keeps_rows else SessionColumns.of(operator, self._sessions)
+        self._columns = SessionColumns(operator, self._sessions) if operator.refusal() is None else None
 
     def add_columns(self, batch: pa.RecordBatch) -> bool:
         """Fold columns into sessions; False where rows have to be looked at one by one."""

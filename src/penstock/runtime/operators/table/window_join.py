@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from penstock.runtime.columns import ColumnBlock, Stamps, key_objects
 from penstock.runtime.layouts import Layout
-from penstock.runtime.operators.table.expressions import guarded_column_function, row_function
-from penstock.runtime.operators.table.join import JoinKind, JoinSide
+from penstock.runtime.operators.table.expressions import guarded_column_function, guarded_refusal, row_function
+from penstock.runtime.operators.table.join import JoinKind, JoinSide, join_refusal, sides_refusal
 from penstock.runtime.operators.table.operator import KeyedTableOperator, Row, type_texts
 from penstock.runtime.operators.table.sessions import LATE_RECORDS
 from penstock.runtime.operators.table.window_clock import WindowClock
@@ -20,6 +20,7 @@ from penstock.runtime.rows import Timestamps
 from penstock.state.hashable_keys import PLAIN_TYPES, hashable_of
 from penstock.state.keyed import VOID_NAMESPACE
 from penstock.state.timers import EVENT, Timer
+from penstock.vocabulary.sql.refusals import first_refusal
 from penstock.vocabulary.sql.row_kinds import INSERT
 from penstock.vocabulary.sql.state_types import row_state_type
 from penstock.vocabulary.sql.typed_expressions import TypedExpression
@@ -74,6 +75,14 @@ class TableWindowJoinOperator(KeyedTableOperator):
         """What rows are kept of each side."""
         return {"operator": self.kind, "left": type_texts(self.left.types), "right": type_texts(self.right.types)}
 
+    def refusal(self) -> str | None:
+        """Refuse all but inner joins, with types and a condition that can be columns."""
+        return first_refusal(
+            join_refusal(self.join),
+            sides_refusal(self.left, self.right, self.column_names),
+            guarded_refusal(self.condition, None, self.zone or "UTC", self.column_names),
+        )
+
     def open(self) -> None:
         """Get the state and make the condition's code."""
         self._clock = WindowClock(self.zone)
@@ -90,13 +99,11 @@ class TableWindowJoinOperator(KeyedTableOperator):
 
     def _column_join(self) -> ColumnWindowJoin | None:
         """The join in columns, where it can be."""
-        if self.join is not JoinKind.INNER or not all(map(ColumnWindowJoin.can_be, (self.left, self.right))):
+        if self.refusal() is not None:
             return None
         condition = None
         if self.condition is not None:
             condition = guarded_column_function(self, self.condition, None, self.zone or "UTC")
-            if condition is None:
-                return None
         return ColumnWindowJoin(self.left, self.right, self.filter_nulls, condition)
 
     def process_block(self, values: list[Any], timestamps: Timestamps, keys: list[Any] | None) -> None:
@@ -178,6 +185,7 @@ class TableWindowJoinOperator(KeyedTableOperator):
 
     def _add(self, window: _Window, piece: Piece) -> None:
         """Put the rows of a piece to those of their keys."""
+        self.row_records += piece.row_count
         for key, row in zip(*piece.rows(), strict=True):
             hashable = key if type(key) in PLAIN_TYPES else hashable_of(key)
             found = window.get(hashable)

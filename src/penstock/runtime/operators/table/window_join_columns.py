@@ -74,11 +74,6 @@ class ColumnWindowJoin:
         self._filtered = [at for at, is_filtered in enumerate(filter_nulls) if is_filtered]
         self._condition = condition
 
-    @staticmethod
-    def can_be(side: JoinSide) -> bool:
-        """Whether rows of one side can be columns."""
-        return KeyColumns.can_be([side.types[at] for at in side.keys]) and None not in map(arrow_type, side.types)
-
     def piece(self, side: int, keys: list[Any], rows: Sequence[tuple[Any, ...]]) -> Piece:
         """Fields of rows as columns."""
         return Piece(side, columns_of(rows, [arrow_type(each) for each in self._sides[side].types]), keys)

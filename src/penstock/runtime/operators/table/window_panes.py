@@ -58,7 +58,7 @@ class WindowPanes:
         )
         self._fold = defined(_Fold(operator, code, self._has_slices).lines(), "fold", code.scope)
         self._results = defined(_results(code), "results", code.scope)
-        self._attached = AttachedColumns.of(operator, code)
+        self._attached = AttachedColumns(operator) if self._is_attached and operator.refusal() is None else None
         if self._attached is not None:
             self._merge = defined(merging_lines(code), "merge", code.scope)
 

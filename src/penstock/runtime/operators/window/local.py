@@ -24,6 +24,7 @@ from penstock.runtime.operators.operator import StreamOperator
 from penstock.runtime.operators.window.field_panes import PaneColumns
 from penstock.runtime.operators.window.partials import Partial
 from penstock.runtime.operators.window.rest import ALL
+from penstock.runtime.refusals import called_for_each, name_of
 from penstock.runtime.rows import Timestamps
 from penstock.vocabulary.field_aggregation import FieldAggregation
 from penstock.vocabulary.functions import AggregateFunction
@@ -96,6 +97,17 @@ class LocalWindowAggregation(StreamOperator):
         self.sends_columns = sends_columns
         self.keeps_order = keeps_order
 
+    def refusal(self) -> str | None:
+        """Refuse all but declared aggregates by a key of fields."""
+        fields = self.key_selector.key_fields if isinstance(self.key_selector, ColumnSelector) else None
+        if fields is None:
+            return f"the Python function {name_of(self.key_selector)}() selects each key"
+        return None if isinstance(self.combine, FieldAggregation) else called_for_each(self.combine)
+
+    def emits_columns(self) -> bool:
+        """Return whether partial results of columns stay columns: they do where windows can work on them so."""
+        return self.sends_columns and self.refusal() is None
+
     def open(self) -> None:
         """Open the combining function and bring it to one shape."""
         self.open_function(self.combine)
@@ -115,7 +127,7 @@ class LocalWindowAggregation(StreamOperator):
     def _columns_of_fields(self) -> PaneColumns | None:
         """Where columns wait, if what is to be folded and by which key is known without asking a function."""
         fields = self.key_selector.key_fields if isinstance(self.key_selector, ColumnSelector) else None
-        if fields is None or not isinstance(self.combine, FieldAggregation):
+        if self.refusal() is not None or fields is None:
             return None
         return PaneColumns(self.combine.measures, fields, self.grid)
 
@@ -163,6 +175,7 @@ class LocalWindowAggregation(StreamOperator):
             super().process_columns(block, timestamps, keys)
             return
         if not rest.is_nothing:
+            self.row_records += len(rest.positions)
             self.output.emit(block.take(rest.positions).values(), timestamps[rest.positions].tolist())
         if self._waiting.compact() and self._waiting.count > GROUP_LIMIT:
             self._send_all()

@@ -30,7 +30,7 @@ from penstock.vocabulary.sql.scalar import (
     user_calls,
 )
 from penstock.vocabulary.sql.scalar.casts import cast, cast_function
-from penstock.vocabulary.sql.scalar.columns import COLUMNS_FROM_ROWS, arrow_type, columnar_calc
+from penstock.vocabulary.sql.scalar.columns import arrow_type, calc_refusal, columnar_calc
 from penstock.vocabulary.sql.scalar.common_types import common_type
 from penstock.vocabulary.sql.scalar.compilation import compiled_calc, compiled_value, constant, is_deterministic
 from penstock.vocabulary.sql.scalar.context import EvaluationContext
@@ -39,11 +39,11 @@ from penstock.vocabulary.sql.typed_expressions import Call, TypedExpression
 from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
 __all__ = [
-    "COLUMNS_FROM_ROWS",
     "EvaluationContext",
     "EvaluationError",
     "FunctionError",
     "arrow_type",
+    "calc_refusal",
     "call",
     "cast",
     "cast_function",

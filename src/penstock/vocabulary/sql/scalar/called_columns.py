@@ -23,9 +23,9 @@ from penstock.vocabulary.sql.scalar.registry import FUNCTIONS
 from penstock.vocabulary.sql.scalar.temporal import CLOCK_FUNCTIONS
 from penstock.vocabulary.sql.scalar.user_calls import VARYING
 from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, Literal, TypedExpression
-from penstock.vocabulary.sql.user_functions import USER_FUNCTION
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION, UserFunction
 
-__all__ = ["called_column"]
+__all__ = ["called_column", "user_reason"]
 
 _MOST_COMBINATIONS = 1 << 18
 _MOST_KNOWN = 20_000
@@ -46,8 +46,10 @@ def called_column(call: Call, type_: pa.DataType, column: Compile, context: Eval
         moment = compiled_value(call, context, offset=0)
         return lambda batch: pa.scalar(moment(()), type_)
     # A user's function is not called for rows that a branch leaves out, and not once for several of them.
-    if not function.is_deterministic or call.function in (USER_FUNCTION, VARYING):
-        raise NoKernelError
+    if call.function in (USER_FUNCTION, VARYING):
+        raise NoKernelError(user_reason(call.options[0]))
+    if not function.is_deterministic:
+        raise NoKernelError(f"the function {call.function} gives each row a value of its own")
     places = [at for at, each in enumerate(call.arguments) if not isinstance(folded(each), Literal)]
     arguments = [column(call.arguments[at]) for at in places]
     value = compiled_value(replace(call, arguments=_numbered(call, places)), context, offset=0)
@@ -62,6 +64,13 @@ def called_column(call: Call, type_: pa.DataType, column: Compile, context: Eval
     # Two zeros of floats are equal to Python, and not to every function.
     repeats = not any(call.arguments[at].type.kind in (Kind.FLOAT, Kind.DOUBLE) for at in places)
     return _Combined(value, arguments, type_, repeats=repeats)
+
+
+def user_reason(function: UserFunction) -> str:
+    """Return why a function of the program has no column form."""
+    if function.is_pandas:
+        return f"the pandas function {function.name}() is called with Series of rows"
+    return f"the {'asynchronous' if function.is_async else 'Python'} function {function.name}() is called for each row"
 
 
 def _numbered(call: Call, places: list[int]) -> tuple[TypedExpression, ...]:

@@ -22,7 +22,11 @@ Kernel = Callable[[Call, pa.DataType, Compile], Column]
 
 
 class NoKernelError(Exception):
-    """An expression has no kernel."""
+    """An expression has no kernel; `reason` says why in a user's words, where a kernel knows."""
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class Constant:
@@ -49,7 +53,7 @@ def folded(expression: TypedExpression) -> TypedExpression:
     try:
         return Literal(constant(expression), expression.type)
     except Exception:
-        raise NoKernelError from None
+        raise NoKernelError(f"the constant {expression.function}(...) cannot be computed") from None
 
 
 def _require(is_possible: bool) -> None:

@@ -15,18 +15,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.vocabulary.sql.logical_types import Kind, LogicalType
+from penstock.vocabulary.sql.refusals import Names, column_text, kind_text
 from penstock.vocabulary.sql.row_kinds import KIND_COLUMN
-from penstock.vocabulary.sql.scalar.called_columns import called_column
+from penstock.vocabulary.sql.scalar.called_columns import called_column, user_reason
 from penstock.vocabulary.sql.scalar.code import key_of
 from penstock.vocabulary.sql.scalar.column_kernels import KERNELS, Column, Constant, Kernel, NoKernelError, folded
 from penstock.vocabulary.sql.scalar.context import EvaluationContext
 from penstock.vocabulary.sql.scalar.guarded_kernels import GUARDED_KERNELS
+from penstock.vocabulary.sql.scalar.user_calls import VARYING
 from penstock.vocabulary.sql.typed_expressions import Call, FieldRef, Literal, TypedExpression, fields_of
+from penstock.vocabulary.sql.user_functions import USER_FUNCTION
 
-__all__ = ["COLUMNS_FROM_ROWS", "arrow_type", "columnar_calc"]
-
-COLUMNS_FROM_ROWS = 400
-"""Blocks with fewer rows are quicker as rows."""
+__all__ = ["arrow_type", "calc_refusal", "columnar_calc"]
 
 _ARROW = {
     Kind.BOOLEAN: pa.bool_(),
@@ -69,8 +69,7 @@ def columnar_calc(
     """
     columns = _Columns(context)
     try:
-        tests = _Tests(columns, condition)
-        made = None if projections is None else [columns.of(each) for each in projections]
+        tests, made = _compiled(columns, condition, projections)
     except NoKernelError:
         return None
     types = None if projections is None else [_column_type(each.type) for each in projections]
@@ -91,6 +90,27 @@ def columnar_calc(
         return pa.RecordBatch.from_arrays([batch.column(0), *arrays], names=names)
 
     return calc
+
+
+def calc_refusal(
+    condition: TypedExpression | None,
+    projections: Sequence[TypedExpression] | None,
+    context: EvaluationContext | None = None,
+    names: Names = (),
+) -> str | None:
+    """Return why `columnar_calc` makes nothing of expressions; None if it does. `names` are those of the columns."""
+    try:
+        _compiled(_Columns(context, names), condition, projections)
+    except NoKernelError as error:
+        return error.reason or "an expression has no column form"
+    return None
+
+
+def _compiled(
+    columns: _Columns, condition: TypedExpression | None, projections: Sequence[TypedExpression] | None
+) -> tuple[_Tests, list[Column] | None]:
+    tests = _Tests(columns, condition)
+    return tests, None if projections is None else [columns.of(each) for each in projections]
 
 
 class _Tests:
@@ -148,11 +168,23 @@ def _as_array(value: Any, count: int, type_: pa.DataType) -> pa.Array:
     return value if value.type == type_ else pc.cast(value, type_, safe=False)
 
 
+def _called(call: Call) -> str:
+    if call.function in (USER_FUNCTION, VARYING):
+        return f"the Python function {call.options[0]}()"
+    return f"the {'function' if call.function[:1].isalpha() else 'operator'} {call.function}"
+
+
+def _without_kernel(call: Call) -> str:
+    is_user = call.function in (USER_FUNCTION, VARYING)
+    return user_reason(call.options[0]) if is_user else f"{_called(call)} has no column form here"
+
+
 class _Columns:
     """Makes functions of batches for expressions; what occurs twice is computed once for a batch."""
 
-    def __init__(self, context: EvaluationContext | None) -> None:
+    def __init__(self, context: EvaluationContext | None, names: Names = ()) -> None:
         self._context = context
+        self._names = names
         self._made: dict[Any, Column] = {}
         self._found: dict[Any, tuple[pa.RecordBatch, Any]] = {}
         self._levels: list[tuple[pa.RecordBatch, pa.Array | None]] = []
@@ -162,7 +194,7 @@ class _Columns:
         """The column of an expression."""
         type_ = _column_type(expression.type)
         if type_ is None:
-            raise NoKernelError
+            raise NoKernelError(self._particular(expression))
         if isinstance(expression, FieldRef):
             position = expression.index + 1
             return lambda batch: _as_array(batch.column(position), batch.num_rows, type_)
@@ -177,16 +209,24 @@ class _Columns:
 
     def _computed(self, call: Call, type_: pa.DataType) -> Column:
         tables: list[dict[str, Kernel]] = [KERNELS] if self._context is None else [KERNELS, GUARDED_KERNELS]
+        reason = None
         for kernels in tables:
             kernel = kernels.get(call.function)
             if kernel is not None:
                 try:
                     return kernel(call, type_, self.of)
-                except NoKernelError:
-                    pass
+                except NoKernelError as error:
+                    reason = error.reason or reason
         if self._context is None:
-            raise NoKernelError
+            raise NoKernelError(reason or _without_kernel(call))
         return called_column(call, type_, self.of, self._context)
+
+    def _particular(self, expression: TypedExpression) -> str:
+        """Return why an expression is no column, whose values are not flat."""
+        if isinstance(expression, FieldRef):
+            return f"{column_text(expression.index, self._names)} is {kind_text(expression.type)}"
+        what = _called(expression) if isinstance(expression, Call) else "a constant"
+        return f"{what} gives {kind_text(expression.type)}"
 
     def _once(self, compute: Column) -> Column:
         found, name = self._found, object()  # keys of expressions are deep: it takes long to look one up
