@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,11 +48,15 @@ class Ended:
 
 
 def run(
-    command: Sequence[str], environment: Mapping[str, str], folder: Path, limit_s: float, sample_s: float | None = None
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    limit_s: float,
+    may_look: Callable[[], bool] = lambda: True,
 ) -> Ended:
     """Run a command to its end or to the limit. What it has started is gone afterwards, also after an interrupt.
 
-    Memory is looked at every `sample_s`: a look takes a twentieth of a second of a core, and holds up the processes.
+    Memory is looked at while it `may_look`: a look at a JVM that has much of it holds that up for a third of a second.
     """
     log = folder / "log"
     started = time.time()
@@ -67,7 +71,7 @@ def run(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        with _Watch(process.pid, sample_s or SAMPLE_S) as watch:
+        with _Watch(process.pid, may_look) as watch:
             try:
                 process.wait(limit_s)
                 error = None if process.returncode == 0 else _complaint(process.returncode, log)
@@ -81,12 +85,12 @@ def run(
 class _Watch:
     """Samples what all processes of a session use; pages of memory that several of them share are counted once."""
 
-    def __init__(self, session: int, sample_s: float) -> None:
+    def __init__(self, session: int, may_look: Callable[[], bool]) -> None:
         self.peak_mb = 0.0
         self.processor_s: list[tuple[float, float]] = []
         self._by_process: dict[int, float] = {}
         self._session = session
-        self._sample_s = sample_s
+        self._may_look = may_look
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
@@ -99,7 +103,9 @@ class _Watch:
         self._thread.join()
 
     def _sample(self) -> None:
-        while not self._stop.wait(self._sample_s):
+        while not self._stop.wait(SAMPLE_S):
+            if not self._may_look():
+                continue
             members = list(_members(self._session))
             self.peak_mb = max(self.peak_mb, sum(map(_used_mb, members)))
             for member in members:

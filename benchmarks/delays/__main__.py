@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,11 @@ from benchmarks import peer_environments, processes, results
 from benchmarks.delays.kafka_ends import open_ends
 from benchmarks.delays.marks import START_S, DelayTask
 from benchmarks.delays.stolen import StolenBySecond, StolenTime
-from benchmarks.delays.summary import measured
+from benchmarks.delays.summary import is_unmeasured, measured
 from benchmarks.delays.systems import JOBS, RATES, SYSTEMS
 from penstock.java import java_home
 
 PARALLELISM = 2
-SAMPLE_S = 10.0
 _PEERS = ("flink", "bytewax")
 _WIDTH = 150
 """Columns of the table, where the output is no terminal."""
@@ -85,9 +85,10 @@ def _run(name: str, job: str, rate: int, asked: argparse.Namespace) -> dict[str,
         stolen = StolenTime()
         limit = seconds + 2 * START_S
         with ends as given, StolenBySecond() as by_second:
-            ended = processes.run([*command, given.as_json()], variables, folder, limit, SAMPLE_S)
+            may_look = partial(is_unmeasured, marks, asked.warm_up, asked.seconds)
+            ended = processes.run([*command, given.as_json()], variables, folder, limit, may_look)
         told = {"error": None, "peak_mb": round(ended.peak_mb), "stolen": stolen.share()}
-        found = measured(marks, asked.warm_up, by_second.is_quiet)
+        found = measured(marks, asked.warm_up, asked.seconds, by_second.is_quiet)
         if found is None and ended.error:
             told["error"] = ended.error
             Path(tempfile.gettempdir(), f"{name}-{job}-{rate}.log").write_text((folder / "log").read_text())

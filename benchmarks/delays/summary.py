@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -25,13 +26,25 @@ def percentile(counts: Counter[int], share: float) -> float:
     return max(counts) / TENTHS
 
 
-def measured(folder: Path, warm_up_s: float, is_quiet: Callable[[int], bool]) -> dict[str, Any] | None:
-    """What a run shows after its warm-up, which begins with the first result; None if it has shown nothing by then.
+def is_unmeasured(folder: Path, warm_up_s: float, last_s: float) -> bool:
+    """Whether a run warms up yet, or has been measured: it may be held up for a moment."""
+    gone = time.time() - min(map(_first_second, folder.glob("*.marks")), default=time.time())
+    return gone < warm_up_s - 1 or gone > warm_up_s + last_s
+
+
+def _first_second(path: Path) -> int:
+    with path.open(encoding="utf-8") as file:
+        return int(file.read(20).strip("[").partition(",")[0] or time.time())
+
+
+def measured(folder: Path, warm_up_s: float, last_s: float, is_quiet: Callable[[int], bool]) -> dict[str, Any] | None:
+    """What a run shows for `last_s` seconds after its warm-up, which begins with the first result; None: nothing.
 
     The figures in "quiet" are those of the seconds in which the machine was there for the run alone.
     """
     seconds = seconds_of(folder)
-    after = {second: found for second, found in seconds.items() if second >= min(seconds) + warm_up_s}
+    first = min(seconds, default=0) + warm_up_s
+    after = {second: found for second, found in seconds.items() if first <= second < first + last_s}
     counts = _sum(after.values())
     if not counts:
         return None

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.delays import marks
 from benchmarks.delays.marks import DelayTask, Marks, seconds_of
 from benchmarks.delays.stolen import StolenBySecond, StolenTime
-from benchmarks.delays.summary import EDGES_MS, histogram, measured, percentile
+from benchmarks.delays.summary import EDGES_MS, histogram, is_unmeasured, measured, percentile
 from benchmarks.delays.systems import SYSTEMS
 from benchmarks.pages.delays import delays_section, soak_section
 from tests.spark.waiting import wait_until
@@ -51,22 +51,35 @@ def test_percentiles_are_those_of_all_records() -> None:
     assert [percentile(counts, share) for share in (0.5, 0.99, 1.0)] == [50.0, 99.0, 100.0]
 
 
+def test_memory_is_not_looked_at_while_delays_are_measured(
+    tmp_path: Path, clock: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: clock[0] / 1_000)
+    looks = []
+    noted = Marks(str(tmp_path))
+    for clock[0] in range(1_000, 13_000, 1_000):
+        noted.note(clock[0] - 10.0)
+        looks.append(is_unmeasured(tmp_path, 3, 5))
+    # Seconds 4 to 8 are measured; a look that begins before may take a second.
+    assert looks == [True] * 2 + [False] * 7 + [True] * 3
+
+
 def test_the_warm_up_is_left_out(tmp_path: Path, clock: list[int]) -> None:
     noted = Marks(str(tmp_path))
     for clock[0], due in ((1_000, 0.0), (2_000, 1_000.0), (3_000, 2_990.0), (4_000, 4_000.0)):
         noted.note(due)
-    found = measured(tmp_path, 2, lambda second: False)
+    found = measured(tmp_path, 2, 1, lambda second: False)
     assert found is not None
     assert (found["samples"], found["p50"], found["max"]) == (1, 10.0, 10.0)
     assert found["quiet"] == {"seconds": 0}
-    assert measured(tmp_path, 60, lambda second: True) is None
+    assert measured(tmp_path, 60, 1, lambda second: True) is None
 
 
 def test_quiet_seconds_have_figures_of_their_own(tmp_path: Path, clock: list[int]) -> None:
     noted = Marks(str(tmp_path))
     for clock[0], due in ((1_000, 900.0), (2_000, 1_990.0), (3_000, 2_980.0), (4_000, 4_000.0)):
         noted.note(due)
-    found = measured(tmp_path, 0, lambda second: second > 1)
+    found = measured(tmp_path, 0, 3, lambda second: second > 1)
     assert found is not None
     assert (found["p50"], found["p99"], found["per_second"]) == (20.0, 100.0, 1)
     assert found["quiet"] == {"seconds": 2, "p50": 10.0, "p90": 20.0, "p99": 20.0, "p999": 20.0}
