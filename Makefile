@@ -84,7 +84,7 @@ nexmark: $(JAVA) ## the queries of Nexmark in Penstock, Flink SQL and Spark; ARG
 bench-parts: $(JAVA) ## measure parts of Penstock alone: windows, Kafka, memory, checkpoints and others
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
-bench-latency: $(JAVA) ## measure the delay of a record in both modes of Penstock, in PyFlink and in Bytewax
+bench-latency: $(JAVA) ## measure the delay of a record in both modes of Penstock, in PyFlink, Bytewax and Kafka Streams
 	$(BIN)/python -m benchmarks.delays $(ARGS)
 
 bench-growth: $(JAVA) ## measure how the cost of a record grows with keys, state, operators, levels, parallelism
