@@ -25,8 +25,9 @@ SIGKILLED = -9
 
 
 def continuous(group: ProcessGroup, mode: str = "continuous", interval: str = "500 ms") -> dict[str, str]:
-    """Settings of a job in a mode."""
-    return {**spark_settings(group), "penstock.execution.mode": mode, "execution.checkpointing.interval": interval}
+    """Settings of a job in a mode; watermarks come often, so that many sessions fire before they merge."""
+    paces = {"execution.checkpointing.interval": interval, "pipeline.auto-watermark-interval": "20 ms"}
+    return {**spark_settings(group), **paces, "penstock.execution.mode": mode}
 
 
 def order_for(group: ProcessGroup, folder: Path, mode: str) -> Order:
@@ -67,7 +68,8 @@ def run_with_dying_drivers(folder: Path, moments: Sequence[str], count: int) -> 
             assert program.process.wait(PATIENCE_SECONDS) == SIGKILLED, program.tail()
             group.kill()
             outcome.assert_nothing_wrong_so_far(folder, count)
-        order = Order(str(folder), count, None, MASTER, settings=continuous(group))
+        # Without a rate the rest would come between two watermarks: no session would fire and then merge.
+        order = Order(str(folder), count, 5 * RATE, MASTER, settings=continuous(group))
         group.start(order.arguments(), "last").finish()
         group.await_end()
     outcome.assert_exact(folder, count)

@@ -28,7 +28,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Records]:
     configuration = Configuration().set_string("penstock.batch.max-records", "200")
     environment = StreamExecutionEnvironment.in_process(7, crash_rate=0.01, configuration=configuration)
     environment.set_parallelism(counting.SPLITS)
-    order = Order(str(tmp_path_factory.mktemp("job")), COUNT)
+    order = Order(str(tmp_path_factory.mktemp("job")), COUNT, rule_pause_seconds=0)
     events = source_of(environment, order)
     sinks = {"sessions": CollectSink(), "rules": CollectSink()}
     session_firings(events, order).add_sink(sinks["sessions"])

@@ -16,7 +16,6 @@ from tests.spark.jobs import rules, sessions
 from tests.spark.jobs.counting import END_MS, Event
 from tests.spark.jobs.deaths import Trap
 
-RULE_PAUSE_SECONDS = 0.1
 RULES = MapStateDescriptor("rules", Types.LONG(), Types.LONG())
 UNSETTLED = ValueStateDescriptor("unsettled", Types.LONG())
 
@@ -49,17 +48,19 @@ class ListSession(ProcessWindowFunction):
 class SlowRules(DataGeneratorSource):
     """The rules, one in a batch: the same whether batches are long or short, and however often the job is started.
 
-    In continuous mode a source is asked every millisecond, so there is a pause between two rules.
+    In continuous mode a source is asked every millisecond, so there is a pause between two rules. In process there must
+    be none: a job whose source has nothing at any time of its clock is told that it stalls.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, pause_seconds: float) -> None:
         super().__init__(rules.rule, count)
         self._given = 0.0
+        self._pause_seconds = pause_seconds
 
     def available(self, split: int, split_count: int, position: int, elapsed_ms: int, limit: int) -> int:
         """One more, after the pause."""
         now = time.monotonic()
-        if now - self._given < RULE_PAUSE_SECONDS:
+        if now - self._given < self._pause_seconds:
             return position
         self._given = now
         return super().available(split, split_count, position, elapsed_ms, 1)

@@ -54,6 +54,7 @@ class Order:
     deadly: dict[str, list[int]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     restarts: int = 3
+    rule_pause_seconds: float = 0.1
 
     def path(self, name: str) -> str:
         """A path in the job's folder."""
@@ -156,7 +157,7 @@ def session_firings(events: DataStream, order: Order) -> DataStream:
 
 def rule_output(events: DataStream, order: Order) -> DataStream:
     """Records that meet rules of another source."""
-    source = branches.SlowRules(rules.rule_count(order.count))
+    source = branches.SlowRules(rules.rule_count(order.count), order.rule_pause_seconds)
     slow = events.get_execution_environment().from_source(source, WatermarkStrategy.no_watermarks(), RULES)
     known = slow.set_parallelism(1).broadcast(branches.RULES)
     return events.key_by(_key).connect(known).process(branches.ApplyRules(order.trap("rule")))
