@@ -42,6 +42,10 @@ class FrameSource(Source[T_co]):
         """Whether the job ends with this source."""
         return self.bounded
 
+    def gives_columns(self) -> bool | None:
+        """Return whether rows come as they are: a function that makes records of them sees each."""
+        return not callable(self.row_format)
+
     def on_engine(self, name: str, *, has_spark: bool, is_continuous: bool = False) -> Source[T_co]:
         """Only Spark reads a frame; a job in continuous mode is refused later, or runs in micro-batches after all."""
         if not has_spark:

@@ -64,6 +64,10 @@ class SocketSource(PartitionedSource):
         """Nobody knows."""
         return False
 
+    def gives_columns(self) -> bool:
+        """Return that records come one by one."""
+        return False
+
     def is_single(self) -> bool:
         """One subtask reads, as in Flink: each would have a connection of its own, and a part of the lines."""
         return True

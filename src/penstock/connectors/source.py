@@ -53,6 +53,10 @@ class Source(ABC, Generic[T_co]):
         """The type of the records, where the source knows it."""
         return None
 
+    def gives_columns(self) -> bool | None:
+        """Return whether records come as columns where their types allow it, for `explain()`; None: nobody knows."""
+        return None
+
     def validate(self, name: str) -> None:
         """Raise an error before the job starts if the source cannot work; `name` is the operator's."""
 

@@ -41,7 +41,6 @@ from penstock.datastream.given_sources import (
 from penstock.datastream.missing_names import HintsAtNames
 from penstock.datastream.never_executed import watch
 from penstock.datastream.result_cache import ResultCache
-from penstock.datastream.source_columns import gives_columns
 from penstock.datastream.stream import DataStream
 from penstock.datastream.worker_files import existing_path, warn_of_java
 from penstock.errors import ConfigurationError, GraphError
@@ -566,7 +565,7 @@ class StreamExecutionEnvironment(HintsAtNames):
             is_single=source.is_single(),
             output_type=produced,
             checked_type=type_info if is_checked else None,
-            gives_columns=gives_columns(source),
+            gives_columns=source.gives_columns(),
         )
         return DataStream(self, (Edge(node.id),), node_id=node.id, output_type=produced)
 

@@ -12,14 +12,19 @@ import pytest
 
 from penstock.common import Duration, Time, Types, WatermarkStrategy
 from penstock.common.serialization import SimpleStringSchema
-from penstock.connectors.source import SplitSource
+from penstock.connectors.generated.collection import CollectionSource
+from penstock.connectors.generated.held_rows import RowSource
+from penstock.connectors.generated.sequence import NumberSequence
+from penstock.connectors.jdbc.databases import database_of
+from penstock.connectors.jdbc.source import JdbcSource
+from penstock.connectors.socket_source import SocketSource
+from penstock.connectors.source import Source, SplitSource
 from penstock.datastream import DataStream, StreamExecutionEnvironment, count, sum_of
 from penstock.datastream.connectors.data_gen import DataGeneratorSource
 from penstock.datastream.connectors.file_system import FileSource
 from penstock.datastream.connectors.kafka import KafkaSource
 from penstock.datastream.expressions import col, lit
 from penstock.datastream.formats.json import JsonRowDeserializationSchema
-from penstock.datastream.source_columns import GIVE_RECORDS, KAFKA, gives_columns
 from penstock.datastream.window import TumblingEventTimeWindows
 
 ROWS = 2_000
@@ -153,10 +158,19 @@ def test_columns_that_a_block_does_not_allow_are_counted_as_rows() -> None:
     assert (client.metrics()["it"]["column_records"], client.metrics()["it"]["row_records"]) == (0, ROWS)
 
 
-@pytest.mark.parametrize("name", sorted({*GIVE_RECORDS, KAFKA}))
-def test_sources_that_are_told_by_name_are_there(name: str) -> None:
-    module, _, kind = name.rpartition(".")
-    assert isinstance(getattr(__import__(module, fromlist=[kind]), kind), type)
+@pytest.mark.parametrize(
+    "source",
+    [
+        CollectionSource([1]),
+        RowSource([(1,)]),
+        NumberSequence(0, 1),
+        SocketSource("localhost", 1),
+        JdbcSource("SELECT 1", database_of("jdbc:sqlite:none")),
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_sources_of_single_records_say_so(source: Source[Any]) -> None:
+    assert source.gives_columns() is False
 
 
 class OwnSource(SplitSource[Any]):
@@ -180,14 +194,14 @@ def test_what_nobody_knows_is_not_said() -> None:
     env.from_source(OwnSource(), None, "own").filter(col("price") > 3).name("it").print()
     forms = [told for _, _, told in shown(env.explain())]
     assert forms == ["columns, where its records come as columns"] * 2
-    assert gives_columns(DataGeneratorSource.of_columns(lambda numbers: {"n": numbers}, 1))
-    assert gives_columns(DataGeneratorSource(lambda number: number, 1)) is False
+    assert DataGeneratorSource.of_columns(lambda numbers: {"n": numbers}, 1).gives_columns()
+    assert DataGeneratorSource(lambda number: number, 1).gives_columns() is False
 
 
 def test_files_of_columns_give_them_unless_a_function_makes_records(tmp_path: Path) -> None:
-    assert gives_columns(FileSource.parquet(str(tmp_path)))
-    assert gives_columns(FileSource.text(str(tmp_path))) is None
-    assert gives_columns(FileSource.parquet(str(tmp_path), row_format=lambda record: record)) is False
+    assert FileSource.parquet(str(tmp_path)).gives_columns()
+    assert FileSource.text(str(tmp_path)).gives_columns() is None
+    assert FileSource.parquet(str(tmp_path), row_format=lambda record: record).gives_columns() is False
 
 
 @pytest.mark.parametrize("has_columns", [True, False])
@@ -196,4 +210,4 @@ def test_messages_of_kafka_are_columns_if_their_schema_decodes_many_at_once(has_
     if has_columns:
         schema = JsonRowDeserializationSchema.builder().type_info(Types.ROW_NAMED(["n"], [Types.LONG()])).build()
     builder = KafkaSource.builder().set_bootstrap_servers("localhost:1").set_topics("t").set_group_id("g")
-    assert gives_columns(builder.set_value_only_deserializer(schema).build()) is has_columns
+    assert builder.set_value_only_deserializer(schema).build().gives_columns() is has_columns

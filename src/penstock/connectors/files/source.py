@@ -92,6 +92,11 @@ class FileSource(FrameSource[T_co]):
             row_format=row_format or _DEFAULT_ROW_FORMATS.get(reading.file_format, "row"),
         )
 
+    def gives_columns(self) -> bool | None:
+        """Return whether files of columns stay columns; of other files it depends on the engine."""
+        is_known = callable(self.row_format) or self.reading.file_format in ("parquet", "orc")
+        return super().gives_columns() if is_known else None
+
     def on_engine(self, name: str, *, has_spark: bool, is_continuous: bool = False) -> Source[T_co]:
         """Spark reads files, where there is one and it reads them right; what it is not told is learned here."""
         if has_spark and not is_continuous and self.reading.is_for_spark():

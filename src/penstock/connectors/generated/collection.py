@@ -29,6 +29,10 @@ class CollectionSource(SplitSource[T_co]):
         """Always true."""
         return True
 
+    def gives_columns(self) -> bool:
+        """Return that records come one by one."""
+        return False
+
     def is_single(self) -> bool:
         """Always true: the order of the collection is kept."""
         return True

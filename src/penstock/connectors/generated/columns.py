@@ -70,6 +70,10 @@ class ColumnGenerator(DataGenerator):
         self.type_info = type_info
         self._schema = None if type_info is None else _schema_of(type_info)
 
+    def gives_columns(self) -> bool:
+        """Return that records come as columns."""
+        return True
+
     def produced_type(self) -> TypeInformation | None:
         """Return the declared type."""
         return self.type_info

@@ -25,6 +25,10 @@ class RowSource(SplitSource[tuple[Any, ...]]):
         """As it was told."""
         return self.bounded
 
+    def gives_columns(self) -> bool:
+        """Return that records come one by one."""
+        return False
+
     def is_single(self) -> bool:
         """Always: the order of the rows is kept."""
         return True

@@ -98,6 +98,10 @@ class DataGenerator(SplitSource[T_co]):
         """Whether a count was given."""
         return self.count is not None
 
+    def gives_columns(self) -> bool:
+        """Return that records come one by one."""
+        return False
+
     def split_count(self, parallelism: int) -> int:
         """One split for each subtask."""
         return parallelism

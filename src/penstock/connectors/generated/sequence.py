@@ -28,6 +28,10 @@ class NumberSequence(SplitSource[int]):
         """Always true."""
         return True
 
+    def gives_columns(self) -> bool:
+        """Return that records come one by one."""
+        return False
+
     def split_count(self, parallelism: int) -> int:
         """One split for each subtask, but never an empty one."""
         return min(parallelism, self.end_inclusive - self.start + 1)

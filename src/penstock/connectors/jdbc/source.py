@@ -66,6 +66,10 @@ class JdbcSource(PartitionedSource[Any]):
         """Whether it reads once."""
         return self.growth is None or self.growth.interval_ms is None
 
+    def gives_columns(self) -> bool:
+        """Return that records come one by one."""
+        return False
+
     def produced_type(self) -> TypeInformation | None:
         """The declared type."""
         return self.type_info

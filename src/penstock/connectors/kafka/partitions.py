@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from penstock.common.serialization import DeserializationSchema
 from penstock.common.type_variables import T_co
 from penstock.common.typeinfo import TypeInformation
 from penstock.connectors.kafka.client import KafkaAccess, topic_and_number
-from penstock.connectors.kafka.decoding import BadRecords, Decoder, KafkaRecordDeserializationSchema
+from penstock.connectors.kafka.decoding import BadRecords, Decoder, KafkaRecordDeserializationSchema, ValueOnly
 from penstock.connectors.kafka.enumerator import KafkaEnumerator, Subscription
 from penstock.connectors.kafka.group import GroupCommitter
 from penstock.connectors.kafka.offsets import EARLIEST, OffsetChoice
@@ -53,6 +54,12 @@ class KafkaPartitions(PartitionedSource[T_co]):
     def produced_type(self) -> TypeInformation[T_co] | None:
         """What the deserializer says."""
         return self.reading.schema.get_produced_type()
+
+    def gives_columns(self) -> bool:
+        """Return whether a schema of values decodes many of them at once; one of whole records sees each."""
+        schema = self.reading.schema
+        many = getattr(schema.schema, "deserialize_columns", None) if isinstance(schema, ValueOnly) else None
+        return getattr(many, "__func__", None) not in (None, DeserializationSchema.deserialize_columns)
 
     def validate(self, name: str) -> None:
         """Refuse settings that the client does not take, brokers that do not answer and topics that are not there."""
