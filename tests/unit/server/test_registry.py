@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import ConfigurationError, JobNotFoundError
+from penstock.server.dispatcher import database
 from penstock.server.dispatcher import registry as registry_module
 from penstock.server.dispatcher.database import open_database
 from penstock.server.dispatcher.registry import (
@@ -221,6 +224,42 @@ def test_drivers_on_other_machines_report_and_are_asked(opened: Open) -> None:
     one.forget_report("job1")
     assert other.report("job1", 60_000) is None and one.requests("job1") == []
     assert [each for each, _ in other.reporting_jobs(60_000)] == ["job0"]
+
+
+def looked_at(path: Path) -> sqlite3.Connection:
+    """A file that another process, which began before it was a registry, is reading."""
+    looking = sqlite3.connect(path, isolation_level=None)
+    looking.execute("CREATE TABLE other (x)")
+    looking.execute("BEGIN")
+    looking.execute("SELECT * FROM other").fetchall()
+    return looking
+
+
+def impatient(path: Path) -> sqlite3.Connection:
+    """A connection that is refused at once, as SQLite refuses one of two that both switch to another journal."""
+    connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def test_a_file_that_another_process_reads_becomes_a_registry_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking = looked_at(tmp_path / "r.sqlite")
+    monkeypatch.setattr(database, "_connected", impatient)
+    monkeypatch.setattr(time, "sleep", lambda seconds: looking.close())
+    registry = Registry(open_database(str(tmp_path / "r.sqlite")))
+    registry.set_fact("x", "1")
+    assert registry.fact("x") == "1"
+    registry.close()
+
+
+def test_a_file_that_another_process_keeps_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looking = looked_at(tmp_path / "r.sqlite")
+    monkeypatch.setattr(database, "_BUSY_SECONDS", 0.0)
+    with pytest.raises(ConfigurationError, match=r"r\.sqlite cannot be used: database is locked"):
+        open_database(str(tmp_path / "r.sqlite"))
+    looking.close()
 
 
 def test_many_who_make_the_registry_at_once_make_one(url: str) -> None:

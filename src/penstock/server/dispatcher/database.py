@@ -17,6 +17,7 @@ from penstock.scratch import make_own
 _GONE = "the registry in PostgreSQL cannot be reached"
 Row = dict[str, Any]
 _BUSY_SECONDS = 10.0
+_SWITCH_AGAIN_SECONDS = 0.01
 _POSTGRES = ("postgresql://", "postgres://")
 _LOCK = 0x70656E73746F636B  # any number that nobody else locks
 
@@ -93,7 +94,7 @@ class SqliteDatabase:
             self._connection = _connected(path)
             path.chmod(0o600)
             # Readers do not wait for a writer; what is committed survives the death of the process, and of the machine.
-            self._connection.execute("PRAGMA journal_mode=WAL")
+            _write_ahead(self._connection)
             self._connection.execute("PRAGMA synchronous=FULL")
             self._reader = _connected(path)
             self._reader.execute("PRAGMA query_only=ON")
@@ -155,6 +156,19 @@ def _connected(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch to a log of what is written. SQLite waits for nobody here: others may be doing the same at the moment."""
+    gives_up = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= gives_up:
+                raise
+        time.sleep(_SWITCH_AGAIN_SECONDS)
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
