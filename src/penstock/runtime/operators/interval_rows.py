@@ -108,7 +108,7 @@ class IntervalSide:
 
     @property
     def is_outer(self) -> bool:
-        """Whether rows without a partner are results."""
+        """Return whether rows without a partner are results."""
         return self._unmatched is not None
 
     # A row comes in
@@ -221,7 +221,7 @@ class IntervalSide:
         self._count += len(rows)
 
     def _may_be_stored(self, bucket: int) -> bool:
-        """Whether some key may have rows of a bucket in state: then there are timers that are as late."""
+        """Return whether some key may have rows of a bucket in state: then there are timers that are as late."""
         found = self._stored.get(bucket)
         if found is None:
             due = max(self._due(bucket * self._width), MIN_WATERMARK)
